@@ -1,4 +1,4 @@
-"""What generated packages use of the library: its interface, which has a number.
+"""Lists what generated packages use of the library: its interface, which has a number.
 
     python -m tests.interface
 
@@ -32,7 +32,7 @@ def listing() -> str:
     """Return the number and the lines, as they are now."""
     modules = generated()
     words = {word for module in modules for word in _words(module)}
-    library, names = _Library(words), {name for one in modules for name in _imported(one)}
+    library, names = _Library(words), {name for module in modules for name in _imported(module)}
     lines = {line for name in names for line in library.of(*name)}
     return "\n".join([f"interface {ecsgen_runtime.INTERFACES[-1]}", *sorted(lines), ""])
 
@@ -41,10 +41,12 @@ def generated() -> list[ast.Module]:
     """Return the modules of packages that have every policy, with each backend; those that are the
     same with both once."""
     projects = [shipped(), *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
-    made = (sources(project, backend) for project in projects for backend in BACKENDS)
+    packages = (sources(project, backend) for project in projects for backend in BACKENDS)
     return [
         ast.parse(text)
-        for text in {text for one in made for path, text in one.items() if path.endswith(".py")}
+        for text in {
+            text for package in packages for path, text in package.items() if path.endswith(".py")
+        }
     ]
 
 
@@ -88,8 +90,8 @@ class _Library:
                 yield f"{module}.{name}({', '.join(bases)}): {', '.join(sorted(used))}"
                 for base in bases:
                     yield from self.of(module, base)
-            case ast.ImportFrom(module=str(place)) if place.startswith(INSTALLED_LIBRARY):
-                yield from self.of(place, name)
+            case ast.ImportFrom(module=str(origin)) if origin.startswith(INSTALLED_LIBRARY):
+                yield from self.of(origin, name)
             case ast.AST():
                 yield f"{module}.{name}"
 
@@ -99,7 +101,7 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     """Return where the names of a module come from: a statement of its own or an import."""
     file = ROOT.joinpath("runtime", *module.split("."))
     path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    found: dict[str, ast.AST] = {}
+    statements: dict[str, ast.AST] = {}
     body = ast.parse(path.read_text(encoding="utf-8")).body
     for_types = (part for node in body if isinstance(node, ast.If) for part in node.body)
     of_library = [
@@ -109,14 +111,14 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     ]
     for node in (*body, *of_library):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found[node.name] = node
+            statements[node.name] = node
         elif isinstance(node, ast.ImportFrom):
             above = ".".join(module.split(".")[: -node.level]) if node.level else ""
             node.module = f"{above}.{node.module}".strip(".")
-            found |= {alias.asname or alias.name: node for alias in node.names}
+            statements |= {alias.asname or alias.name: node for alias in node.names}
         else:
-            found |= {word: node for word in [_member(node)[0]] if word}
-    return found
+            statements |= {word: node for word in [_member(node)[0]] if word}
+    return statements
 
 
 @cache
@@ -136,7 +138,7 @@ def _signature(node: ast.FunctionDef) -> str:
         if isinstance(argument, ast.arg):
             argument.annotation = None
     node.args.defaults = [ast.Constant(...) for _ in node.args.defaults]
-    node.args.kw_defaults = [one and ast.Constant(...) for one in node.args.kw_defaults]
+    node.args.kw_defaults = [default and ast.Constant(...) for default in node.args.kw_defaults]
     return f"{node.name}({ast.unparse(node.args)})"
 
 

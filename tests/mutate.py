@@ -109,12 +109,12 @@ def _killed_by_project(job: Job, folder: Path) -> str:
     """Run the project's own tests of a library file with a broken copy of the library."""
     library = library_of(folder)
     path = library / job.file.removeprefix("_runtime/")
-    whole = path.read_bytes()
+    text_before = path.read_bytes()
     path.write_text(job.text, encoding="utf-8")
     try:
         return _run_project_tests(job.project_tests, library)
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(text_before)
 
 
 def _run_project_tests(files: tuple[str, ...], library: Path) -> str:
@@ -181,8 +181,8 @@ def check_whole(todo: list[Job], folder: Path) -> None:
         tests = tuple(
             sorted({name for job in concerned for name in job.tests + job.tests_of_others})
         )
-        some = tests if all(job.tests for job in concerned) else ()
-        process, output = _init_empty(folder / package, some, keeps_compiled=True)
+        tests = tests if all(job.tests for job in concerned) else ()
+        process, output = _init_empty(folder / package, tests, keeps_compiled=True)
         process.join()
         if process.exitcode != 0:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")

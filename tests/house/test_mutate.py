@@ -41,7 +41,7 @@ def has_test(folder: Path, job: Job, test: str) -> bool:
 
 
 def is_test(file: str) -> bool:
-    """Whether the project has such a file of tests."""
+    """Return whether the project has such a file of tests."""
     return (TESTS / file).is_file()
 
 

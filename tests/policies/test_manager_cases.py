@@ -1,4 +1,4 @@
-"""What managers do whatever their schemas are, tried on the committed package.
+"""Cases of what managers do whatever their schemas are, tried on the committed package.
 
 Mutants of the library meet these cases, too, behind the tests of the package that they break.
 """
@@ -36,9 +36,6 @@ OWNED = (
     g.VillagerManager,  # cold rows of their own
 )
 every = pytest.mark.parametrize("kind", OWNED)
-
-
-# --- rows, keys and orders as arguments -----------------------------------------------------------
 
 
 @every
@@ -137,18 +134,15 @@ def test_swaps_in_a_full_buffer() -> None:
     assert list(m.instances(second)) == [1, 3, 5, 7, 0, *range(11, 64, 2)]
 
 
-# --- buffers --------------------------------------------------------------------------------------
-
-
 def test_growth_doubles_or_is_exact_beyond() -> None:
     entities, m, _ = made(g.ParticleManager)
     m.reserve(128)
-    for one in (True, False):
+    for is_single in (True, False):
         held = m.capacity
         m.create_many(entities.create_many(held - len(m)))
         assert m.capacity == held
         new = entities.create()
-        m.create(new) if one else m.create_many([new])
+        m.create(new) if is_single else m.create_many([new])
         assert m.capacity == 2 * held
     _, m, _ = made(g.ParticleManager, 641)
     assert m.capacity == 704
@@ -213,9 +207,6 @@ def test_objects_count_as_memory() -> None:
     assert m.nbytes >= 10_000 * (columns + 8 * len(names))
 
 
-# --- locks, copies and code of classes ------------------------------------------------------------
-
-
 def test_locks_nest_and_end() -> None:
     entities, m, es = made(g.ParticleManager, 2)
     with m.locked():
@@ -242,9 +233,6 @@ def test_calls_for_one_row_have_code_of_their_own(kind: type[Any]) -> None:
             assert getattr(members[name], detail) == getattr(inherited, detail)
 
 
-# --- owners ---------------------------------------------------------------------------------------
-
-
 @every
 def test_messages_show_entities(kind: Any) -> None:
     """By index and generation, and where a row was wanted, what was given instead."""
@@ -260,16 +248,16 @@ def test_messages_show_entities(kind: Any) -> None:
     row = m.ensure(entity)
     assert m.ensure(entity) == m.lookup(entity) == row
     refuses(TypeError, unknown, m.ensure, entity, no_such_field=1)  # ignored, but must be a field
-    told = {entity: r"that is the entity 0v1; lookup\(entity\) gives its row"}
+    hints = {entity: r"that is the entity 0v1; lookup\(entity\) gives its row"}
     if hasattr(m, "id_of"):
-        id_told = r"that is an id; resolve\(id\) gives its row"
-        told = {m.id_of(row) + (1 << 32): "rows are 0 to 0", m.id_of(row): id_told}
-    for number, text in told.items():
+        id_hint = r"that is an id; resolve\(id\) gives its row"
+        hints = {m.id_of(row) + (1 << 32): "rows are 0 to 0", m.id_of(row): id_hint}
+    for number, text in hints.items():
         for call in (m.row, m.destroy, lambda row: m.destroy_many([row])):
             refuses(g.StaleInstanceError, rf"is not in use; .*{text}$", call, number)
     entities.destroy(entity)
     m.remove(entity)
-    for number in told:
+    for number in hints:
         with pytest.raises(g.StaleInstanceError, match=r"is not in use; there are no rows$"):
             m.row(number)
 
@@ -334,9 +322,6 @@ def test_lists_of_rows() -> None:
             refuses(g.StaleInstanceError, call, row)
 
 
-# --- rows of the dead, and callbacks --------------------------------------------------------------
-
-
 class _Picks(Random):
     """Picks these of ten rows."""
 
@@ -390,9 +375,6 @@ def test_a_successor_may_come_before_a_row_goes_with_its_entity(is_one: bool) ->
         entities.destroy(es[0])
     assert sorted(m) == sorted([*es[1:].tolist(), *successors])
     assert [m.entity(m.lookup(entity)) for entity in m] == list(m)
-
-
-# --- ids ------------------------------------------------------------------------------------------
 
 
 IDENTIFIED = (g.StatusEffectManager, g.TileManager, g.TextureManager, g.SparkManager)

@@ -147,8 +147,8 @@ def test_nan_is_never_found(package: ModuleType, town: Any) -> None:
     town.spawn(3, gauge={"level": [1, 2, 3]})
     gauges.set_level(0, nan)
     town.spawn(2, gauge={"level": nan})
-    found = [gauges.find_level(value) for value in (1, 2, nan)]
-    assert found == [package.NIL, 1, package.NIL]
+    rows = [gauges.find_level(value) for value in (1, 2, nan)]
+    assert rows == [package.NIL, 1, package.NIL]
     gauges.data.level = [nan, nan, 2, nan, nan]
     gauges.set_level(0, nan)
     assert list(gauges.data._indexes["level"].rows) == [2]

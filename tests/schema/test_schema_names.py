@@ -67,8 +67,8 @@ def runtime_class(name: str) -> type:
         **library_imports.locate_public_names(library_imports.RUNTIME),
     }
     module = import_module(known[name].removeprefix(PLACEHOLDER))
-    found: type = getattr(module, name)
-    return found
+    kind: type = getattr(module, name)
+    return kind
 
 
 def public(*kinds: type) -> set[str]:

@@ -17,17 +17,17 @@ def entity_manager(
     """Return the manager's class with these bits, which pickles find here."""
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
-    found = type(
+    kind = type(
         name,
         (EntityManagerBase,),
         {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__},
     )
-    globals()[name] = found
-    return found
+    globals()[name] = kind
+    return kind
 
 
 class DespawnListener:
-    """What a manager with `destroy: callback` does when entities die, but for the rows."""
+    """Does what a manager with `destroy: callback` does when entities die, but for the rows."""
 
     def __init__(self, entities: EntityManagerBase | None = None) -> None:
         self.dead: list[int] = []

@@ -134,5 +134,5 @@ def wear_out(m: Any, rows: list[int]) -> None:
     column = next(c for c in m.LAYOUT if c.name == "id_generation")
     start = column.offset(m.capacity)
     cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
-    one = 1 if hasattr(m.data, "present") else int(m.id_of(rows[0]) >> 32)
-    cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one
+    one_generation = 1 if hasattr(m.data, "present") else int(m.id_of(rows[0]) >> 32)
+    cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one_generation

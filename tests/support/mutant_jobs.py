@@ -112,16 +112,16 @@ class Job:
 def build_all(folder: Path) -> dict[str, Project]:
     """Write the packages that are going to be broken into a folder, beside a copy of the library;
     return what they are of."""
-    found = {}
+    projects = {}
     for package in (WHOLE, SMALL_BATCH_COMPILED, GRIDS):
         schemas = folder / f"{package.name}_schemas"
         schemas.mkdir(parents=True)
         for path in package.schemas:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
-        found[package.name] = project.made_for(package.backend)
+        projects[package.name] = project.made_for(package.backend)
     shutil.copytree(LIBRARY, library_of(folder), ignore=shutil.ignore_patterns("__pycache__"))
-    return found
+    return projects
 
 
 def library_of(folder: Path) -> Path:
@@ -150,15 +150,17 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     for number, group in enumerate(groups):
         for name, of_groups in all_targets.items():
             package = folder / name
-            own = {
+            targets = {
                 file: tests
                 for file, tests in of_groups[number].items()
                 if (package / file).exists() and len(_there(tests, package)) == len(tests)
             }
-            others = {file: _tests_of_others(file, own[file], of_groups, package) for file in own}
-            texts = {file: (package / file).read_text(encoding="utf-8") for file in own}
+            others = {
+                file: _tests_of_others(file, targets[file], of_groups, package) for file in targets
+            }
+            texts = {file: (package / file).read_text(encoding="utf-8") for file in targets}
             for mutant in group.mutants:
-                yield from _broken(package.name, group, mutant, texts, own, others)
+                yield from _broken(package.name, group, mutant, texts, targets, others)
             if texts:
                 break
 
@@ -169,13 +171,13 @@ def _there(tests: Iterable[str], package: Path) -> list[str]:
 
 
 def _tests_of_others(
-    file: str, own: Iterable[str], of_groups: Iterable[Targets], package: Path
+    file: str, targets: Iterable[str], of_groups: Iterable[Targets], package: Path
 ) -> tuple[str, ...]:
     """Return the tests that other groups have for a file of the library."""
     if not file.startswith("_runtime/"):
         return ()
     every = chain(*(_there(other.get(file, ()), package) for other in of_groups))
-    return tuple(test for test in dict.fromkeys(every) if test not in own)
+    return tuple(test for test in dict.fromkeys(every) if test not in targets)
 
 
 def _broken(
@@ -183,23 +185,23 @@ def _broken(
     group: Group,
     mutant: Mutant,
     texts: Mapping[str, str],
-    own: Targets,
+    targets: Targets,
     others: Targets,
 ) -> Iterator[Job]:
     """Return the jobs of one mutant."""
-    found = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
-    for file in spread([file for file, matches in found.items() if matches], FILES):
-        for place, new in spread(found[file], PLACES):
-            tests = own[file], project_tests(file), others[file]
-            yield Job(package, group.of, file, place, mutant, new, *tests)
+    replaced = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
+    for file in spread([file for file, matches in replaced.items() if matches], FILES):
+        for number_of_match, new in spread(replaced[file], PLACES):
+            tests = targets[file], project_tests(file), others[file]
+            yield Job(package, group.of, file, number_of_match, mutant, new, *tests)
 
 
 def _replaced(text: str, mutant: Mutant) -> Iterator[tuple[int, str]]:
     """Return each match of a mutant's pattern, by number, and the text with it replaced."""
-    for place, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
+    for number_of_match, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
         new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
         if new != text:
-            yield place, new
+            yield number_of_match, new
 
 
 def spread(items: list[Item], count: int) -> list[Item]:

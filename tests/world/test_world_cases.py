@@ -127,8 +127,8 @@ class TestRowsOfEntities:
     def test_classes_and_rows_are_told_apart(self, w: Any) -> None:
         x = w[w.create()]
         refuses(TypeError, "Position is a class: give a row", w.create, g.Position)
-        told = "wanted the class Position, not a row"
-        refuses(TypeError, told, w.get, x.entity, g.Position())
+        message = "wanted the class Position, not a row"
+        refuses(TypeError, message, w.get, x.entity, g.Position())
         for row in ((), (1, 2), g.Spark()):
             for call in (w.create, x.add):
                 refuses(TypeError, "no component", call, row)
@@ -183,7 +183,7 @@ class TestSeeds:
 
 
 class TestKernelsOverChunks:
-    """What they keep in the store."""
+    """Entries that they keep in the store."""
 
     def test_memory_is_given_back(self) -> None:
         w = World()
