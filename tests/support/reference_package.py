@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_testing.reference.run import call
+from ecsgen_testing.reference.world_copy import rows_of
 
 from ecsgen.config import Backend
 from ecsgen.model import Field, Project
 from ecsgen.model.columns import split_parts
 from ecsgen.policies import max_rows
-from tests.reference.world_copy import assert_same, manager, mirrored, rows_of
+from tests.reference.world_copy import assert_same, manager, mirrored
 from tests.support.kernel_package import random_values
 from tests.support.world_package import load, world_package
 
