@@ -470,7 +470,7 @@ class Program:
         return bool(self.effects.spawns or self.effects.destroys)
 
     @property
-    def mortal_rows(self) -> tuple[str, ...]:
+    def components_with_row_despawns(self) -> tuple[str, ...]:
         """The components with despawns of rows, not of entities."""
         deaths = [step.target for step in self.steps if isinstance(step.target, Despawn)]
         return tuple(dict.fromkeys(death.component for death in deaths if death.component))

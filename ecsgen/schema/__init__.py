@@ -11,9 +11,9 @@ from types import MappingProxyType
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark, Project
+from ecsgen.schema.assembly import assemble
 from ecsgen.schema.declarations import Declarations
 from ecsgen.schema.document_specs import json_schema
-from ecsgen.schema.passes import assemble
 from ecsgen.schema.policy_keys import apply_defaults
 from ecsgen.source.schema_roots import SchemaRoot
 from ecsgen.source.yaml_nodes import read

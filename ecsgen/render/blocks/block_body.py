@@ -413,7 +413,10 @@ class BlockBody:
                 arguments += [self._view(field).text for field in fields]
                 self._last = f"{COMMANDS}.restore_dead_cells()"
         self.emit.run(f"{LIVING} = {COMMANDS}.begin_block", *arguments)
-        self._kinds = {"": 0, **{name: 1 + k for k, name in enumerate(program.mortal_rows)}}
+        self._kinds = {
+            "": 0,
+            **{name: 1 + k for k, name in enumerate(program.components_with_row_despawns)},
+        }
         """Numbers of components, "" for entities, with which their despawns are queued."""
 
     def _narrow(self, ufunc: str, by: ArrayValue) -> None:

@@ -179,11 +179,11 @@ class BlockReductionMethod(ReductionMethod):
     @property
     def _counts(self) -> bool:
         """True if the rows that match are counted, to divide by their number."""
-        return self.function == "mean" and self.is_choosy
+        return self.function == "mean" and self.counts_some_rows
 
     def _add_part(self, body: BlockBody) -> None:
         emit, type_ = body.emit, self.type
-        mask = "_where" if self.is_choosy else ""
+        mask = "_where" if self.counts_some_rows else ""
         if self.source.has_holes:
             both = "(_owners != NULL_ENTITY) & _where" if mask else ""
             mask = "_present"
@@ -215,7 +215,7 @@ class BlockReductionMethod(ReductionMethod):
             by = f"{self.function}_of"
         elif self.function == "mean":
             by = "_matching" if self._counts else self.running
-        elif not self.is_zero:
+        elif not self.is_zero_of_none:
             by = f"np.{ufunc}"
         elif self.function == "count":
             by = "np.int64"

@@ -51,16 +51,16 @@ class KernelMethod(ABC):
     """Method of a kernel, with what both printers share."""
 
     def __init__(
-        self, kernel: Kernel, source: RowSource | ChunkSource, asks: tuple[NeighbourJoin, ...] = ()
+        self, kernel: Kernel, source: RowSource | ChunkSource, joins: tuple[NeighbourJoin, ...] = ()
     ) -> None:
         self.kernel = kernel
         self.name = kernel.name
         self.bare_name = add_placeholder(kernel.name)
         self.source = source
-        self.neighbour_joins = asks
+        self.neighbour_joins = joins
         """Neighbourhoods of the kernel."""
-        is_single = len(asks) == 1 and asks[0].near.on is None
-        self.single_join = asks[0] if is_single else None
+        is_single = len(joins) == 1 and joins[0].near.on is None
+        self.single_join = joins[0] if is_single else None
         """Neighbourhood of the kernel if it is the only one, in a continuous space."""
         self.kernels: Sequence[Kernel] = (kernel,)
         """Kernels that run one after the other."""
@@ -86,7 +86,7 @@ class KernelMethod(ABC):
     def command_buffer_statement(self, kind: str, *count: str, spawns: Sequence[QueueSpawn]) -> str:
         """Return the statement that makes the command buffer; `count`: how many rows run."""
         components = self.source.managers.components
-        rows = tuple(components[name].module for name in self._program.mortal_rows)
+        rows = tuple(components[name].module for name in self._program.components_with_row_despawns)
         spawned = tuple(
             tuple(
                 (components[instance.component].module, tuple(name for name, _ in instance.values))
@@ -307,9 +307,9 @@ class ReductionMethod(KernelMethod):
         self.value, self.where = program.value, program.where
         self.type = program.value.type
         """Type of the values that are reduced."""
-        self.is_choosy = program.where is not None
+        self.counts_some_rows = program.where is not None
         """True if only rows that match are reduced."""
-        self.is_zero = self.function in ("sum", "count")
+        self.is_zero_of_none = self.function in ("sum", "count")
         """True if the result without rows is 0, not NaN."""
         self.is_of_all = reduction.is_of_all
         """True if the function needs all values at once."""
@@ -341,7 +341,7 @@ class ReductionMethod(KernelMethod):
         reads = self._program.effects.reads
         read = f"Reads {self._with_units(reads)}. " if reads else ""
         which = ", n active rows" if self.kernel.rows == "active" else ""
-        without = "0" if self.is_zero else "NaN"
+        without = "0" if self.is_zero_of_none else "NaN"
         added = f"Added in {self.accumulator}. " if self.function in ("sum", "mean") else ""
         if self.function in ("min", "max") and self.type.is_float:
             added = "NaN if one is NaN. "

@@ -28,7 +28,7 @@ class CommandEmitter:
         self._managers = body.builder.source.managers
         program = body.builder.program
         self.is_live = program.takes_turns
-        self._mortal_rows = program.mortal_rows
+        self._mortal_rows = program.components_with_row_despawns
 
     def _parameter(self, name: str, scalar: str, passed: str) -> str:
         return self._builder.handles(name, f"{COMMANDS}.{passed}", scalar)

@@ -41,7 +41,7 @@ class LoopReductionMethod(ReductionMethod):
         is_extreme = self.function in ("min", "max")
         self._returned = self.type.scalar if is_extreme else self.accumulator
         """Scalar type of the result, and of the folded values unless sums wrap."""
-        self._returns_count = self.is_choosy and not self.is_zero
+        self._returns_count = self.counts_some_rows and not self.is_zero_of_none
         """True if the function returns the number of matching rows beside the result."""
         self._write()
 
@@ -85,7 +85,7 @@ class LoopReductionMethod(ReductionMethod):
         with emit.looped(self._lines, value.is_split) as indices:
             for index in indices:
                 text = wrap_to_type(value.at(index), self.type.scalar)
-                if self.source.has_holes and not (self.is_choosy or self.is_of_all):
+                if self.source.has_holes and not (self.counts_some_rows or self.is_of_all):
                     present = text.within(Precedence.OR)
                     text = Code(f"{present} if {self._in_use_test.text} else {self._neutral}")
                 line = f"{index}, " if self.type.shape else "0, " if self.is_of_all else ""
@@ -130,7 +130,7 @@ class LoopReductionMethod(ReductionMethod):
             *self._body.arrays,
         ]
         head = [f"for {block} in range({end}):", f"    {start} = BLOCK * {block}"]
-        if not self.is_choosy:
+        if not self.counts_some_rows:
             inner = [
                 f"{count} = min(BLOCK, {n} - {start})",
                 f"for {index} in range({count}):",
@@ -181,14 +181,14 @@ class LoopReductionMethod(ReductionMethod):
             lines = statement(f"_result: {self.returns} = of_lines", arguments)
             return [*self._call_lines("_found ="), *lines, "return _result"]
         rows = "_matching" if self._returns_count else self.running
-        if self.is_zero and not self.type.shape:
+        if self.is_zero_of_none and not self.type.shape:
             return self._call_lines("return")
         call_lines = self._call_lines("_matching, _found =" if self._returns_count else "_found =")
         mean = f"_found / {rows}" if self.function == "mean" else "_found"
         if not self.type.shape:
             return [*call_lines, f'return {mean} if {rows} else float("nan")']
         head, mean = f"result: {self.returns} =", f"as_cell({mean}, {shape})"
-        if self.is_zero:
+        if self.is_zero_of_none:
             return [*call_lines, f"{head} {mean}", "return result"]
         test = [f"{head} nan_cell({shape})", f"if {rows} > 0:", f"    result = {mean}"]
         return [*call_lines, *test, "return result"]

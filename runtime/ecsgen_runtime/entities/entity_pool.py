@@ -33,7 +33,7 @@ from ..values.array_coercion import are_stored_handles, as_entities
 class IndexQueue:
     """Circular queue of indices below 2**32, one at a time or in bulk by slices."""
 
-    __slots__ = ("_cells", "_mask", "count", "head", "ring")
+    __slots__ = ("_cells", "_mask", "array", "count", "head")
 
     # `head` counts the indices taken; `head & _mask` is the next one's cell.
 
@@ -45,7 +45,7 @@ class IndexQueue:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self.ring.nbytes
+        return self.array.nbytes
 
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
@@ -69,16 +69,16 @@ class IndexQueue:
     def push_many(self, indices: NDArray[np.int64]) -> None:
         """Append all, in order. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        _fill(self.ring, (self.head + self.count) & self._mask, indices)
+        _fill(self.array, (self.head + self.count) & self._mask, indices)
         self.count += len(indices)
 
     def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
         indices = np.empty(n, np.int64)
         start = self.head & self._mask
-        front = self.ring[start : start + n]
+        front = self.array[start : start + n]
         indices[: len(front)] = front
-        indices[len(front) :] = self.ring[: n - len(front)]
+        indices[len(front) :] = self.array[: n - len(front)]
         return indices
 
     def drop(self, n: int) -> None:
@@ -90,7 +90,7 @@ class IndexQueue:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
         head, count = self.head - len(indices), self.count + len(indices)
-        _fill(self.ring, head & self._mask, indices)
+        _fill(self.array, head & self._mask, indices)
         self.head, self.count = head, count  # at once: no interrupt comes between
 
     def push_front(self, index: int) -> None:
@@ -111,7 +111,7 @@ class IndexQueue:
     def use_array(self, cells: NDArray[np.uint32]) -> None:
         memory: memoryview[int] = cells.data
         # at once: no interrupt comes between
-        self.ring, self._cells, self._mask = cells, memory, len(memory) - 1
+        self.array, self._cells, self._mask = cells, memory, len(memory) - 1
 
 
 def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:

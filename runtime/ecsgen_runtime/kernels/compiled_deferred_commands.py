@@ -108,7 +108,7 @@ class CommandBuffer(PlainCommandBuffer):
         entities, despawned = self._world.entities, self.despawned[:count]
         free, was_clean = entities.free_indices, entities.has_no_dead_rows
         handles, end = entities.handles, free.head + free.count
-        arguments = plan.numbers, handles, free.ring, end
+        arguments = plan.numbers, handles, free.array, end
         freed = _free_indices(despawned, self.is_despawned, *arguments)
         free.count += freed
         entities.n_retired += count - freed
@@ -129,7 +129,7 @@ class CommandBuffer(PlainCommandBuffer):
         if count - fresh > free.count:
             return False
         spawned, handles = np.empty(count, np.uint64), entities.handles
-        sources = free.ring, free.head, early, used, fresh
+        sources = free.array, free.head, early, used, fresh
         _take_indices(spawned, plan.numbers, handles, *sources)
         members, unset = plan.spawns[number]
         for _, manager, _ in members:

@@ -29,7 +29,7 @@ from ..values.array_coercion import as_entities, drop_duplicates
 from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
-from .parcels import PackedColumn, ShardError, Tables, alignment, columns_of, view_of
+from .parcels import ParcelColumn, ShardError, Tables, alignment, columns_of, view_of
 from .shard_base import ShardBase
 from .sharded_entities import ShardedEntities
 
@@ -378,7 +378,7 @@ ACTIVE: Final = "~active"
 """Name of the column that is True for active ghosts, in managers with a partition."""
 
 
-def _ghost_columns(world: type[ShardBase]) -> tuple[PackedColumn, ...]:
+def _ghost_columns(world: type[ShardBase]) -> tuple[ParcelColumn, ...]:
     tables = Tables()
     for attribute in world._GHOSTS:
         kind, table = world.MANAGER_CLASSES[attribute], tables.table()
@@ -391,7 +391,7 @@ def _ghost_columns(world: type[ShardBase]) -> tuple[PackedColumn, ...]:
     return tuple(sorted(tables.columns, key=lambda column: -alignment(column.dtype)))
 
 
-ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_columns)
+ghost_columns: Final[Callable[[Any], tuple[ParcelColumn, ...]]] = cache(_ghost_columns)
 """Return the columns of the messages of a class of worlds, by falling alignment. Each manager is a
 table; the columns have its names, or ACTIVE."""
 

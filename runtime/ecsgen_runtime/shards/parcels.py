@@ -50,7 +50,7 @@ _U32: Final = np.dtype(np.uint32)
 _U64: Final = np.dtype(np.uint64)
 
 
-class PackedColumn(NamedTuple):
+class ParcelColumn(NamedTuple):
     """A column of a parcel."""
 
     name: str
@@ -100,7 +100,7 @@ class ParcelPlan(NamedTuple):
     fingerprint: bytes
     row_nbytes: tuple[int, ...]
     """Bytes per row of each table."""
-    columns: tuple[PackedColumn, ...]
+    columns: tuple[ParcelColumn, ...]
     order: tuple[int, ...]
     """Columns as they lie in the body: by falling alignment."""
     managed: tuple[ParcelComponent, ...]
@@ -118,7 +118,7 @@ class Tables:
     """Columns and tables of a plan, as they are added."""
 
     def __init__(self) -> None:
-        self.columns: list[PackedColumn] = []
+        self.columns: list[ParcelColumn] = []
         self.count = 0
 
     def table(self) -> int:
@@ -129,7 +129,7 @@ class Tables:
     def add(self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> int:
         """Return the number of a new column."""
         nbytes = dtype.itemsize * prod(shape)
-        column = PackedColumn(name, table, dtype, shape, nbytes, item_type(nbytes))
+        column = ParcelColumn(name, table, dtype, shape, nbytes, item_type(nbytes))
         self.columns.append(column)
         return len(self.columns) - 1
 
@@ -427,7 +427,7 @@ def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:
     return starts
 
 
-def view_of(body: NDArray[np.uint8], start: int, count: int, column: PackedColumn) -> NDArray[Any]:
+def view_of(body: NDArray[np.uint8], start: int, count: int, column: ParcelColumn) -> NDArray[Any]:
     """Return a view of a column of `count` rows in a run of bytes."""
     cells = body[start : start + count * column.nbytes].view(column.dtype)
     return cells.reshape(count, *column.shape) if column.shape else cells

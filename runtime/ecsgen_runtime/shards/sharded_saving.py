@@ -227,8 +227,8 @@ def _foreign_ids(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
 
 _OF_IDS: Final = {IDS: "u8", ID_SLOTS: "u4"}
 _IDS: Final = {
-    facts.check: replace(facts, rare_columns=_OF_IDS, check=check, migrate=shard_id_columns)
-    for facts, check in ((SLOT_IDS, check_shard_slots), (DIRECT_IDS, check_shard_direct_ids))
+    rules.check: replace(rules, all_or_no_columns=_OF_IDS, check=check, migrate=shard_id_columns)
+    for rules, check in ((SLOT_IDS, check_shard_slots), (DIRECT_IDS, check_shard_direct_ids))
 }
 """Rules of ids in shards, by the check of other worlds."""
 
@@ -240,7 +240,7 @@ class ShardedSnapshotFormat(SnapshotFormat):
     HANDLES: ClassVar[type[HandleRewriter]] = ShardedHandleRewriter
     LOADING: ClassVar[type[WorldLoader]] = ShardedWorldLoader
     POLICIES: ClassVar[tuple[PolicySnapshotRules, ...]] = tuple(
-        _IDS.get(facts.check, facts) for facts in POLICIES
+        _IDS.get(rules.check, rules) for rules in POLICIES
     )
     ENTITY_BITS: ClassVar[Sequence[str]] = (*SnapshotFormat.ENTITY_BITS, "shard_bits")
     ENTITY_NUMBERS: ClassVar[Sequence[str]] = (*SnapshotFormat.ENTITY_NUMBERS, "shard")

@@ -160,9 +160,9 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
             if component["owner"] == "entity":
                 check_owned(rows, known)
                 check_generator(rows)
-            for facts in policies_of(component, saving.POLICIES):
-                if facts.check is not None:
-                    facts.check(rows)
+            for rules in policies_of(component, saving.POLICIES):
+                if rules.check is not None:
+                    rules.check(rows)
         check_field_cells(saved, component, "; verify=False loads it all the same")
         for tensor, column in field_tensors(saved, component):
             if column.type.base == "object" and tensor in saved.arrays:

@@ -97,7 +97,7 @@ _POLICIES: Final[Mapping[str, tuple[Any, ...]]] = {
     "hierarchy": ("", "root", "destroy", "die"),
     "cold": ("inline", "indirect"),
 }
-_RARE: Final = {key: span for facts in POLICIES for key, span in facts.rare.items()}
+_KEYS_IF_ON: Final = {key: span for rules in POLICIES for key, span in rules.keys_if_on.items()}
 _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
 
@@ -151,16 +151,16 @@ class _Check:
         refuse(self._file, f"{where}: {why}")
 
     def keys(
-        self, where: str, value: Any, wanted: Collection[str], rare: Collection[str] = ()
+        self, where: str, value: Any, wanted: Collection[str], keys_if_on: Collection[str] = ()
     ) -> None:
-        """Refuse what is no object with exactly these keys; `rare` ones may be lacking."""
+        """Refuse what is no object with exactly these keys; `keys_if_on` may be lacking."""
         if type(value) is not dict:
             self.refuse(where, "wanted an object")
         for key in wanted:
             if key not in value:
                 self.refuse(where, f"there is no {key}")
         for key in value:
-            if key not in wanted and key not in rare:
+            if key not in wanted and key not in keys_if_on:
                 self.refuse(where, f"{short_repr(key)} is not known")
 
     def number(self, where: str, value: Any, lowest: int, highest: int) -> int:
@@ -198,13 +198,13 @@ def _check_enum(check: _Check, where: str, enum: Any) -> None:
 def _check_component(
     check: _Check, where: str, component: Any, enums: Mapping[str, Document]
 ) -> None:
-    check.keys(where, component, ["module", *_POLICIES, "fields"], _RARE)
+    check.keys(where, component, ["module", *_POLICIES, "fields"], _KEYS_IF_ON)
     if type(component["module"]) is not str or not _NAME.fullmatch(component["module"]):
         check.refuse(f"{where}.module", f"{short_repr(component['module'])} is no name")
     for key, values in _POLICIES.items():
         check.among(f"{where}.{key}", component[key], values)
-    for key in _RARE.keys() & component.keys():
-        check.number(f"{where}.{key}", component[key], _RARE[key][0], _RARE[key][-1])
+    for key in _KEYS_IF_ON.keys() & component.keys():
+        check.number(f"{where}.{key}", component[key], _KEYS_IF_ON[key][0], _KEYS_IF_ON[key][-1])
     for reason in _contradictions(component):
         check.refuse(where, reason)
     for name, field in check.named(f"{where}.fields", component["fields"], _NAME):
@@ -387,10 +387,10 @@ def _of_manager(
     n = numbers["n"]
     if component["owner"] == "entity":
         yield "entity", WantedTensor("u8", (n,))
-    for facts in policies_of(component, saving.POLICIES):
-        for name, length in facts.columns.items():
+    for rules in policies_of(component, saving.POLICIES):
+        for name, length in rules.columns.items():
             yield name, WantedTensor("u4", (numbers[length],))
-        for name, dtype in facts.rare_columns.items():
+        for name, dtype in rules.all_or_no_columns.items():
             yield name, WantedTensor(dtype, (_ANY,), f"{component['module']}.ids")
     if component["owner"] == "entity" and component["lookup"] == "sparse":
         yield "_map", WantedTensor("u4", (_ANY,))
@@ -480,8 +480,8 @@ def _check_manager(check: _Check, saved: SnapshotContent, component: Document) -
     where = f"state.{state_key(component['module'])}"
     numbers = saved.state[state_key(component["module"])]
     bounds = {"n": NumberRule(0, max_rows(component)), "version": NumberRule(0, _MOST)}
-    for facts in policies_of(component):
-        bounds |= facts.numbers
+    for rules in policies_of(component):
+        bounds |= rules.numbers
     # Other writers may leave `count` out.
     optional = ("count",) if component["lookup"] == "direct" else ()
     if "grid" in component:

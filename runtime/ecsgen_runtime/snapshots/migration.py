@@ -93,9 +93,9 @@ class _Migration:
         numbers = {"n": plan.n, "version": old.numbers["version"]}
         numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
         new_ids = None
-        for facts in policies_of(doc, self._snapshot_format.POLICIES):
-            if facts.migrate is not None:
-                migrated = facts.migrate(PolicyMigration(facts, old, doc, plan, owners))
+        for rules in policies_of(doc, self._snapshot_format.POLICIES):
+            if rules.migrate is not None:
+                migrated = rules.migrate(PolicyMigration(rules, old, doc, plan, owners))
                 columns |= migrated.columns
                 numbers |= migrated.numbers
                 new_ids = migrated.new_ids or new_ids

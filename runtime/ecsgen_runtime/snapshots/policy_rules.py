@@ -51,11 +51,11 @@ class PolicySnapshotRules:
 
     applies: Callable[[Document], bool]
     """Return True if the policy applies to a component of this schema."""
-    rare: Mapping[str, range] = field(default_factory=dict)
+    keys_if_on: Mapping[str, range] = field(default_factory=dict)
     """Keys that documents have only where the policy is on, and what they may say."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Tensors of row numbers, or of what is as small, each with the number that is its length."""
-    rare_columns: Mapping[str, str] = field(default_factory=dict)
+    all_or_no_columns: Mapping[str, str] = field(default_factory=dict)
     """Tensors of any length, by their types, that are there together or not at all."""
     numbers: Mapping[str, NumberRule] = field(default_factory=dict)
     """Beside `n` and `version`, in the order in which they depend on each other."""
@@ -68,7 +68,7 @@ class PolicySnapshotRules:
 class PolicyMigration:
     """A policy of a component of an old schema, and what is to become of it."""
 
-    facts: PolicySnapshotRules
+    rules: PolicySnapshotRules
     old: OldComponent
     doc: Document
     """The component in the new schema."""
@@ -79,7 +79,7 @@ class PolicyMigration:
     @property
     def had(self) -> bool:
         """True if the policy applied before."""
-        return not self.old.is_chunked and self.facts.applies(self.old.doc)
+        return not self.old.is_chunked and self.rules.applies(self.old.doc)
 
     @property
     def stays(self) -> bool:
@@ -88,13 +88,13 @@ class PolicyMigration:
 
     def number(self, name: str) -> int:
         """Return one of the policy's numbers as it was."""
-        number: int = self.old.numbers.get(name, self.facts.numbers[name].at_first)
+        number: int = self.old.numbers.get(name, self.rules.numbers[name].at_first)
         return number
 
     def as_before(self) -> MigratedState:
         """Return what the policy had."""
-        columns = {name: self.old.column(name) for name in self.facts.columns}
-        numbers = {name: self.number(name) for name in self.facts.numbers}
+        columns = {name: self.old.column(name) for name in self.rules.columns}
+        numbers = {name: self.number(name) for name in self.rules.numbers}
         return MigratedState(columns, numbers)
 
 
@@ -205,7 +205,7 @@ def migrate_hierarchy_links(it: PolicyMigration) -> MigratedState:
     heads = rows[nexts[previous[rows]] == NIL]
     first[parents[heads]] = heads
     columns = parents, first, nexts, previous
-    return MigratedState(dict(zip(it.facts.columns, columns, strict=True)))
+    return MigratedState(dict(zip(it.rules.columns, columns, strict=True)))
 
 
 def active_rows(it: PolicyMigration) -> MigratedState:
@@ -267,7 +267,7 @@ def _shown(cell: Any, type_: str) -> str:
     return repr(cell.item())
 
 
-MANY: Final = PolicySnapshotRules(
+INSTANCES: Final = PolicySnapshotRules(
     applies=lambda c: bool(c["instances"] == "many"),
     columns={"next": "n", "previous": "n"},
     migrate=instance_links,  # owners' lists are checked with their owners
@@ -309,7 +309,7 @@ INDIRECT: Final = PolicySnapshotRules(
 )
 RING: Final = PolicySnapshotRules(
     applies=lambda c: "ring" in c,
-    rare={"ring": range(1, MAX_ROWS + 1)},
+    keys_if_on={"ring": range(1, MAX_ROWS + 1)},
     columns={"newer": "n", "older": "n"},
     numbers={"oldest": NumberRule(0, NIL, NIL)},
     check=partial(check_one_chain, links=("newer", "older"), first="oldest"),
@@ -324,18 +324,23 @@ def _new_cells(migration: PolicyMigration) -> MigratedState:
 
 
 GRID: Final = PolicySnapshotRules(
-    applies=lambda c: "grid" in c, rare={"grid": range(1, 4)}, migrate=_new_cells
+    applies=lambda c: "grid" in c, keys_if_on={"grid": range(1, 4)}, migrate=_new_cells
 )
-ON: Final = PolicySnapshotRules(applies=lambda c: "on" in c, rare={"on": range(MAX_ROWS + 1)})
+OCCUPANTS: Final = PolicySnapshotRules(
+    applies=lambda c: "on" in c, keys_if_on={"on": range(MAX_ROWS + 1)}
+)
 
-POLICIES: Final = (*(MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT), *(GRID, ON))
+POLICIES: Final = (
+    *(INSTANCES, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT),
+    *(GRID, OCCUPANTS),
+)
 
 
 def policies_of(
     component: Document, policies: Sequence[PolicySnapshotRules] = POLICIES
 ) -> Iterator[PolicySnapshotRules]:
     """Yield those of a component."""
-    return (facts for facts in policies if facts.applies(component))
+    return (rules for rules in policies if rules.applies(component))
 
 
 def max_rows(component: Document) -> int:
