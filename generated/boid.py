@@ -348,7 +348,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -384,7 +384,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -404,7 +404,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

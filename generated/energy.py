@@ -225,7 +225,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -260,7 +260,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -279,7 +279,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

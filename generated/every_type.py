@@ -1565,7 +1565,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -1624,7 +1624,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -1672,7 +1672,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             data._note_column[data._n] = None
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -386,7 +386,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest(row)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -424,7 +424,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest_rows(rows)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -451,7 +451,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

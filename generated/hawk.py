@@ -331,7 +331,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -368,7 +368,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -389,7 +389,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -239,7 +239,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -277,7 +277,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return ids
 
@@ -297,7 +297,7 @@ class MeetingManager(Unowned, Ids):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

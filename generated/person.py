@@ -377,7 +377,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -414,7 +414,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -435,7 +435,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -512,7 +512,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             self._rows[entity] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -550,7 +550,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             remember(self._rows, entities, rows)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -573,7 +573,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -373,7 +373,7 @@ class SceneNodeManager(
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -419,7 +419,7 @@ class SceneNodeManager(
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -450,7 +450,7 @@ class SceneNodeManager(
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -687,7 +687,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -731,7 +731,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -759,7 +759,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             data._resource_column[data._n] = None
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -495,7 +495,7 @@ class SoundSourceManager(Many, Hash):
             self._link_row(entity, row)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -535,7 +535,7 @@ class SoundSourceManager(Many, Hash):
             self._commit_chains(lists)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -561,7 +561,7 @@ class SoundSourceManager(Many, Hash):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

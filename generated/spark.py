@@ -509,7 +509,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -557,7 +557,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return ids
 
@@ -579,7 +579,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

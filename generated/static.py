@@ -137,7 +137,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -156,7 +156,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -172,7 +172,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

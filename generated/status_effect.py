@@ -509,7 +509,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -552,7 +552,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -582,7 +582,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

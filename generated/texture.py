@@ -428,7 +428,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -470,7 +470,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return ids
 
@@ -499,7 +499,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._staging_column[data._n] = None
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -419,7 +419,7 @@ class TileManager(DirectIds, Gc):
                 data._peak = row + 1
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -456,7 +456,7 @@ class TileManager(DirectIds, Gc):
             data._peak = max(data._peak, end)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -474,7 +474,7 @@ class TileManager(DirectIds, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

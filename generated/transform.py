@@ -389,7 +389,7 @@ class TransformManager(Direct, Gc):
             data._count += 1
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -423,7 +423,7 @@ class TransformManager(Direct, Gc):
             data._count += count
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -441,7 +441,7 @@ class TransformManager(Direct, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

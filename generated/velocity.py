@@ -267,7 +267,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -305,7 +305,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -329,7 +329,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

@@ -738,7 +738,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return row
 
@@ -779,7 +779,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return rows
 
@@ -805,7 +805,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             data._n = last
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return 1
 

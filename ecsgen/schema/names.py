@@ -44,9 +44,9 @@ FIELD_NAMES: Final[Names] = {
         "create_checked DESPAWNS_OWNERS destroy_rows drop_row_caches empty_objects ENTITIES "
         "evict_and_append extra_arrays first_invalid_cell first_rows grid_layout HAS_ORDER "
         "HAS_RELEASE_CALLBACKS held_rows HOOD ids_in json_state lie_smallest "
-        "load_json_state mark_broken MAX_ROWS MEMBER objects_of order_rows prepare_columns "
+        "is_held load_json_state MAX_ROWS MEMBER objects_of order_rows prepare_columns "
         "PARTS READ_ONLY REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS rows_from "
-        "rows_of_many saved_columns saved_numbers saved_objects set_ids subtables "
+        "rows_of_many saved_columns saved_numbers saved_objects set_ids shown_rows subtables "
         "take_cold_row take_columns take_objects takes_small_batch with_descendants "
         "without_holes"
     ),
@@ -72,8 +72,8 @@ WORLD_NAMES: Final[Names] = {
         "MANAGERS QUERIES GROUPS BUNDLES seed tick records"
     ),
     "the library calls": _words(
-        "all_managers archetype_store CHUNKED collecting_managers json_state load_json_state "
-        "MANAGER_CLASSES mark_broken noted_entities ownerless_hint READ_ONLY "
+        "all_managers archetype_store CAN_ACCELERATE CHUNKED collecting_managers json_state "
+        "load_json_state MANAGER_CLASSES noted_entities ownerless_hint READ_ONLY "
         "remove_rows_one_by_one rollback_spawn STAYS"
     ),
 }

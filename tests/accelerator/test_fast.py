@@ -155,7 +155,7 @@ def test_subclasses(quick: ModuleType) -> None:
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     lookup, create = manager.lookup, quick.EnergyManager.create
-    manager.mark_broken()
+    manager._mark_broken()
     for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
         with pytest.raises(quick.BrokenManagerError):
             call()

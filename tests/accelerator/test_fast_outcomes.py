@@ -368,7 +368,7 @@ def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyP
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     proxy, loop = manager[owners[0]], manager.rows()
-    manager.mark_broken()
+    manager._mark_broken()
     for call in (partial(getattr, proxy, "stored"), partial(setattr, proxy, "stored", 2.0)):
         with pytest.raises(quick.BrokenManagerError):
             call()

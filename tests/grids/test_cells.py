@@ -51,7 +51,7 @@ component: Rock
 owner: none
 lookup: sparse
 on: at
-fields: {at: id<Room>, PLACE: i32, CELL_CAPACITY: u8}
+fields: {at: id<Room>, PLACE: i32, CELL_FIELD_: u8}
 """
 C = 2**32
 
@@ -283,7 +283,7 @@ def test_rows_of_nobody_stand_as_well(world: Any) -> None:
 
 
 def test_fields_are_called_as_they_like(world: Any) -> None:
-    world.rock.create(at=C + 1, PLACE=-1, CELL_CAPACITY=3)
+    world.rock.create(at=C + 1, PLACE=-1, CELL_FIELD_=3)
     world.rock.create(at=C + 1)
     assert world.rock.data.PLACE.tolist() == [-1, 0]
     assert world.rock.near([C + 1], 0).rows.tolist() == [0, 1]

@@ -557,7 +557,7 @@ def test_a_broken_manager_is_told_to_the_browser() -> None:
     world = World()
     world.spawn(2, point_mass={})
     with Inspected(world) as seen:
-        world.point_mass.mark_broken()
+        world.point_mass._mark_broken()
         with pytest.raises(BrokenManagerError):
             len(world.point_mass)
         answer = seen.get("rows/point_mass")

@@ -208,7 +208,7 @@ def test_rows_go_with_their_entities_if_memory_is_short_before_the_manager_begin
 
 def broken(name: str) -> Any:
     _, m = filled(name, 20)
-    m.mark_broken()
+    m._mark_broken()
     return m
 
 

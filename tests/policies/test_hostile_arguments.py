@@ -598,7 +598,7 @@ def test_names_of_ones_own(name: str) -> None:
     entities = package.EntityManager()
     m = child(entities) if hasattr(kind, "lookup") else child()
     assert (m.heaviest(), m._helper, repr(m), m._repr_html_()) == (7, 3, "mine", "")
-    m.mark_broken()
+    m._mark_broken()
     with pytest.raises(package.BrokenManagerError):
         len(m)
 

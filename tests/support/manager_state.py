@@ -13,7 +13,7 @@ NIL = 0xFFFF_FFFF
 
 def snapshot(holder: Any) -> Any:
     """Return all that a manager, an entity manager or archetypes hold, capacities aside."""
-    if hasattr(holder, "_table"):
+    if hasattr(holder, "table"):
         return _archetypes(holder)
     return _manager(holder) if hasattr(holder, "data") else _entities(holder)
 
@@ -27,7 +27,7 @@ def by_owner(holder: Any) -> Any:
         free = holder.__getstate__()["free"]
         return {**_entities(holder), "free": sorted(free.tolist())}
     if not hasattr(holder, "data") or not hasattr(holder, "lookup"):
-        return None if hasattr(holder, "_table") else snapshot(holder)
+        return None if hasattr(holder, "table") else snapshot(holder)
     rows_by_owner: dict[int, list[str]] = {}
     for owner in holder:
         rows = holder.instances(owner) if hasattr(holder, "first") else [holder.lookup(owner)]

@@ -169,7 +169,7 @@ def test_a_broken_manager_does_not_keep_a_failing_spawn_from_taking_back(
     w = package.Half()
 
     def fail(self: Any, *_: Any) -> None:
-        self.mark_broken()
+        self._mark_broken()
         raise MemoryError
 
     monkeypatch.setattr(type(w.lots), "_append_many", fail)

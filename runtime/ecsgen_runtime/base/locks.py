@@ -31,7 +31,7 @@ def mark_broken(target: Any) -> None:
 def mark_broken_if_changed(manager: Any, version: int) -> None:
     """Mark a manager broken if a batch of its rows was created or removed only in part."""
     if not is_broken(manager) and manager.version != version:
-        manager.mark_broken()
+        manager._mark_broken()
 
 
 def is_broken(target: object) -> bool:
@@ -51,7 +51,7 @@ def _broken(kind: type[Any]) -> type[Any]:
     def attribute(self: Any, name: str) -> Any:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
-        if name == "mark_broken":  # an outer call marks it again
+        if name == "_mark_broken":  # an outer call marks it again
             return lambda: None
         return refuse(self)
 

@@ -97,7 +97,7 @@ class CommandBuffer(PlainCommandBuffer):
         except BaseException:
             mark_broken(entities)
             for manager in managers:
-                manager.mark_broken()
+                manager._mark_broken()
             raise
         if not is_complete:
             self.counts[0] = 0

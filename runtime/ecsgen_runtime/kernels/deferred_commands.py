@@ -414,7 +414,7 @@ def _remove_ids(manager: IdMethods, ids: IdArray) -> None:
                 if manager.resolve(id) != NIL:
                     manager._destroy_row(manager.resolve(id))
         except BaseException:
-            manager.mark_broken()
+            manager._mark_broken()
             raise
         if not isinstance(error, MemoryError):
             raise

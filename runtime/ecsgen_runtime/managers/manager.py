@@ -259,7 +259,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def _lock_error(self) -> StructureLockedError:
         return locked_error(type(self).__name__)
 
-    def mark_broken(self) -> None:
+    def _mark_broken(self) -> None:
         """Mark the manager and its rows broken, after a change that failed halfway."""
         mark_broken(self.data)
         mark_broken(self)
@@ -270,7 +270,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             act(*arguments)
             self.data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
@@ -371,7 +371,7 @@ class Manager(BaseManager):
                 data.clear_objects(removed)
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return len(removed)
 

@@ -118,7 +118,7 @@ class Group:
                 member._move_many(src, dst, planned)
                 member.data._version += 1
         except BaseException:
-            self._first.mark_broken()
+            self._first._mark_broken()
             raise
 
 
@@ -222,11 +222,11 @@ class GroupMember(Bounded, Owned):
     def _lock_error(self) -> StructureLockedError:
         return locked_in_group(type(self).__name__, (self, *self._other_members))
 
-    def mark_broken(self) -> None:
+    def _mark_broken(self) -> None:
         for member in self._other_members:
             mark_broken(member.data)
             mark_broken(member)
-        super().mark_broken()
+        super()._mark_broken()
 
     def _check_sortable(self) -> None:
         if self._other_members:

@@ -32,7 +32,7 @@ GROUPS = (
         Mutant("the index is no memory", r" \+ sum\(i\.nbytes .*\)", ""),
         Mutant("a row's old value is still found", r"index\.forget\(row\)"),
         Mutant("old values are still found", r"index\.forget_many\(rows\)"),
-        Mutant("a failed write goes on", r"(?:mark_broken\(self\)|self\.mark_broken\(\))"),
+        Mutant("a failed write goes on", r"(?:mark_broken\(self\)|self\._mark_broken\(\))"),
         Mutant(
             "its own value is in a row's way", r"get\(key, row\) != row", "get(key, row) == row"
         ),

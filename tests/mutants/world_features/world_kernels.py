@@ -78,7 +78,7 @@ GROUPS = (
     ),
     module(
         "_runtime/world/archetypes/archetype_store.py",
-        ("test_world_cases.py",),
+        ("test_world.py",),
         Mutant("kernels over chunks: memory is not given back", r"cache\.drop\(\)$"),
         Mutant(
             "kernels over chunks: memory is not counted", r"of_kernels: int = .*", "of_kernels = 0"

@@ -158,7 +158,7 @@ class Hierarchy(Packed):
             self._attach_to_parent(row, parent)  # type: ignore[arg-type]  # see above
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
 
     def set_parent_many(self, rows: ArrayLike, parents: ArrayLike, /) -> None:
@@ -349,7 +349,7 @@ class Hierarchy(Packed):
             self._attach_to_parent(row, int(above))  # type: ignore[arg-type]  # an Instance
             data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
 
     def _track_parents(self, count: int, parents: ArrayLike) -> None:

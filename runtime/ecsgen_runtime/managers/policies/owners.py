@@ -225,7 +225,7 @@ class Owned(Manager):
                 while (row := self.lookup(Entity(entity))) != NIL:
                     self._destroy_row(row)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
 
     def _single_rows(self, entities: list[int]) -> list[int] | None:

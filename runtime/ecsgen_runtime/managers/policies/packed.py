@@ -284,7 +284,7 @@ class Partition(Bounded):
             self.data._n_active = bound
             self.data._version += 1
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
         return target
 

@@ -262,7 +262,7 @@ class Unique(Manager):
             index.column[row] = value
             index.enter(row)
         except BaseException:
-            self.mark_broken()
+            self._mark_broken()
             raise
 
     def _dead(self, rows: RowArray) -> NDArray[np.bool_]:
