@@ -61,7 +61,8 @@ CLASS_NAMES: Final[Names] = {
         "FullCellError HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours "
         "RowArray Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
         "StaleInstanceError StaleViewWarning StructureLockedError Sweep World sweep"
-    )
+    ),
+    "the library calls": _words("COLD CONVERTERS ENTITIES PARTS ROW ROWS"),
 }
 """Names reserved among components, enums and worlds."""
 

@@ -69,7 +69,7 @@ TYPES = (
 
 CONSTANTS = (
     *("FINGERPRINT", "BUNDLES", "GROUPS", "QUERIES", "MANAGERS", "MANAGER", "LAYOUT", "COLUMNS"),
-    *("FIELDS", "CONVERTERS", "OBJECTS", "RENAMES"),
+    *("FIELDS", "OBJECTS", "RENAMES"),
 )
 
 
@@ -198,7 +198,7 @@ def schemas_of_components() -> Iterator[str]:
 
 def schemas_of_constants() -> Iterator[str]:
     """Yield components that are called like what modules and worlds name in capitals."""
-    chunked = ["PARTS", "SCHEMA"]
+    chunked = ["LEVELS", "SCHEMA"]
     for name in (*CONSTANTS, *chunked):
         yield f"component: {name}\nfields: {{mass: f32, more: {{type: f64, tags: [cold, x]}}}}\n"
     world = f"world: Game\narchetypes: {{components: {chunked}}}\n"

@@ -91,7 +91,13 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
         ),
     )
     classes = {"EntityManager", "EntityView", "Signature", "World"}
-    assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *classes, *chunked}
+    attributes = {"COLD", "CONVERTERS", "ENTITIES", "PARTS", "ROW", "ROWS"}
+    assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *classes, *chunked, *attributes}
+
+
+@pytest.mark.parametrize("name", ["Cold", "Converters", "Parts", "Row", "Rows"])
+def test_words_that_are_reserved_in_capitals_alone(name: str) -> None:
+    assert load(f"component: {name}\nfields: {{x: f32}}\n")
 
 
 def test_what_managers_have_is_reserved_for_fields() -> None:
