@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 from ecsgen_runtime.base.errors import EcsError
-from ecsgen_runtime.base.handles import EntityArray
+from ecsgen_runtime.base.handles import NIL, EntityArray
 from numpy.typing import NDArray
 
 from .reference.neighbours import Hood
@@ -176,6 +176,8 @@ class DrawnWorld:
             return
         manager, rng = self.manager(name), self.rng
         if hasattr(manager, "set_parent"):
+            for row in range(len(manager)):  # no root is below a row that moved before it
+                manager.set_parent(row, NIL)
             for row in range(1, len(manager)):
                 if rng.random() < 0.5:
                     manager.set_parent(row, int(rng.integers(0, row)))
