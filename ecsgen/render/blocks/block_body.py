@@ -460,7 +460,7 @@ class BlockBody:
         if not component:
             targets = emit.value(statement.handle).text
             own_rows = self._view(identity).text if identity.name == tree.ENTITY else ""
-        elif component == identity.owner:
+        elif component in self._source.components:
             assert isinstance(self._source, RowSource)
             members = f"member_row_array({self._source.rows(component)})"
             own_rows = emit.slice_per_block("own_rows", members, "i64").text
