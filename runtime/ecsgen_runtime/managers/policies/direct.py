@@ -327,10 +327,10 @@ class DirectIds(IdMethods, Direct):
         return resolve_ids(handles, rows, data._id_generation_column[:n])
 
     def _have_no_rows(self, entities: list[int]) -> bool:
-        data = self.data
+        data, allocated = self.data, self.data.allocated
         for row in self._entities.few_slots(entities):
             # an exhausted row goes the bulk way, which refuses it in time
-            if row < data.allocated and data._is_exhausted(row):
+            if row < allocated and data._is_exhausted(row):
                 return False
         return super()._have_no_rows(entities)
 
