@@ -6,6 +6,7 @@ Keys with their default are left out, and so are fields that kernels do not see.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -27,15 +28,8 @@ from ecsgen.model import (
 from ecsgen.model.snapshot_schema import Document, json_default
 
 _UNSEEN: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
-_POLICIES: Final = {
-    "owner": "entity",
-    "instances": "one",
-    "lookup": "sparse",
-    "destroy": "gc",
-    "ids": False,
-    "partition": "",
-    "hierarchy": "",
-}
+_POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
+_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Component)}
 
 
 def make_reference_schema(project: Project) -> Document:
@@ -98,8 +92,8 @@ def _component(component: Component) -> Document:
     space, grid, on = component.space, component.grid, component.on
     policies = {
         key: getattr(component, key)
-        for key, default in _POLICIES.items()
-        if getattr(component, key) != default
+        for key in _POLICIES
+        if getattr(component, key) != _DEFAULTS[key]
     }
     fields = [field for field in component.fields if field.type.base not in _UNSEEN]
     return {
