@@ -452,6 +452,8 @@ def test_queries_have_types() -> None:
         chunk.health.points -= 1
     assert_type(w.ablaze.rows().entity, NDArray[np.uint64])
     assert w.ablaze.rows().entity.tolist() == es.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        w.ablaze.rows().entity[0] = 1
     for row in w.ablaze:
         assert_type(row.entity, Entity)
         assert w.archetypes.get(row.entity, Health).points == 99
