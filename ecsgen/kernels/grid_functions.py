@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.scope import ReferenceScope, Scope
@@ -47,11 +47,11 @@ class GridFunctions:
                 message = f"{quote(component.name)} has no cells to stand on"
                 raise KernelError("E810", message, node.args[0], "give it the key 'on'")
             kind = Type("u64", (), f"id<{component.on.grid}>")
-            return tree.RandomChoice(kind, "empty", component.name, node.col_offset)
+            return tree.RandomChoice(kind, "empty", component.name, position_of(node))
         kind = tree.HANDLE
         if component.owner == "none":
             kind = Type("u64", (), f"id<{component.name}>")
-        return tree.RandomChoice(kind, "any", component.name, node.col_offset)
+        return tree.RandomChoice(kind, "any", component.name, position_of(node))
 
     def _component(self, node: ast.expr) -> Component:
         name, references = node.id if isinstance(node, ast.Name) else "", self.scope.reference_scope
@@ -99,8 +99,8 @@ class GridFunctions:
 
 
 def grid_facts(
-    where: tree.Expression | None,
-    steps: tuple[tree.Step, ...],
+    actions: Sequence[tree.Step],
+    expressions: Sequence[tree.Expression],
     nears: tuple[tree.Neighbourhood, ...],
     references: ReferenceScope,
 ) -> tuple[frozenset[str], bool]:
@@ -108,9 +108,8 @@ def grid_facts(
     cells."""
     tracked = {near.on.occupant for near in nears if near.on is not None} - {""}
     uses_grids = any(near.on is not None for near in nears)
-    sent = (step.target for step in steps if isinstance(step.target, tree.ReferencedField))
-    parts = (*tree.expressions_of(where, steps), *sent)
-    for node in tree.walk(*parts):
+    sent = (step.target for step in actions if isinstance(step.target, tree.ReferencedField))
+    for node in tree.walk(*expressions, *sent):
         match node:
             case tree.Occupied(component=name) | tree.RandomChoice(
                 component=name, candidates="empty"
@@ -124,7 +123,7 @@ def grid_facts(
                 uses_grids = uses_grids or (known is not None and known.grid is not None)
             case tree.Coordinates() | tree.CellAt():
                 uses_grids = True
-    for step in steps:
+    for step in actions:
         moved, is_move = _moved_components(step, references)
         tracked |= moved
         uses_grids = uses_grids or is_move

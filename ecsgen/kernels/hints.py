@@ -15,7 +15,10 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 """Python modules whose functions kernels have under bare names."""
 
 _CHOICE: Final = "write a choice as `a if c else b`"
-_STEP: Final = f"{_CHOICE}, or give the kernel a `where:` for the rows that it is about"
+_STEPS: Final = (
+    "steps are assignments, if, for, while, return, break, continue, pass, die, destroy and spawn"
+)
+_LINES: Final = "write 'elif' and 'else' on lines of their own, in a text that begins with `|`"
 _INSTEAD: Final = {
     name: text
     for text, names in {
@@ -68,8 +71,9 @@ _LETTERS: Final = (
     (r"&&", "write 'and' for conditions"),
     (r"\|\|", "write 'or' for conditions"),
     (r"\?", _CHOICE),
-    (r"^\s*if\b", _STEP),
     (r"\bthen\b", _CHOICE),
+    (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
+    (r"^\s*(if|elif|else|for|while)\b[^:]*$", "end the line with ':' and indent its steps below"),
     (r"\belif\b", "write `a if c else b if d else e`"),
     (r"!(?!=)", "write 'not' for conditions"),
     (r"\+\+|--\s*$", "write `x += 1`"),
@@ -77,28 +81,34 @@ _LETTERS: Final = (
 
 
 def of_syntax(text: str, is_step: bool) -> str:
-    """Return a hint for a text that Python's parser or the rule for steps rejects."""
-    hint = next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
-    return hint if is_step or hint is not _STEP else _CHOICE
+    """Return a hint for a text that Python's parser rejects."""
+    if not is_step and re.match(r"\s*if\b", text):
+        return _CHOICE
+    return next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
 
 
-def of_statement(tree: ast.Module, text: str) -> str:
-    """Return a hint for statements other than one assignment."""
-    for statement in tree.body:
-        if isinstance(statement, ast.If):
-            return _STEP
-        is_test = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare)
-        if is_test and len(tree.body) == 1:
+def of_statement(statement: ast.stmt) -> str:
+    """Return a hint for a statement that kernels do not have."""
+    match statement:
+        case ast.Assign():
+            return "write each assignment as a step, or on a line, of its own"
+        case ast.AnnAssign(target=target, value=value):
+            shown = f"`{ast.unparse(target)} = {ast.unparse(value)}`" if value else "`x = 1`"
+            return f"write {shown}: the value gives the type"
+        case ast.Return():
+            return "'return' ends the row's steps and takes no value"
+        case ast.Break() | ast.Continue():
+            return "it stands in a loop; 'return' ends the row's steps"
+        case ast.Expr(ast.Compare()):
             return "one `=` assigns, `==` compares"
-        match statement:
-            case ast.Expr(ast.Call(ast.Name(name), arguments) as call) if name not in COMMANDS:
-                if name not in _DESPAWN_WORDS:
-                    return did_you_mean(name, COMMANDS)
-                call.func = ast.Name("destroy" if arguments else "die")
-                return f"write `{ast.unparse(call)}`"
-    if len(tree.body) > 1:
-        return "write each assignment as a step of its own"
-    return "leave the ';' out" if text.endswith(";") else ""
+        case ast.Expr(ast.Call(ast.Name(name), arguments) as call):
+            if name not in _DESPAWN_WORDS:
+                return did_you_mean(name, COMMANDS) or _STEPS
+            call.func = ast.Name("destroy" if arguments else "die")
+            return f"write `{ast.unparse(call)}`"
+        case ast.Expr(ast.Call(ast.Attribute(attr=name))):
+            return f"nothing here has {quote(name)}: numbers are assigned, as in `x += 1`"
+    return _STEPS
 
 
 def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:

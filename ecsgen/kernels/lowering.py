@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ecsgen.kernels import statements
 from ecsgen.model import typed_tree as tree
@@ -18,6 +19,23 @@ def lower_kernel(
     return _Lowering(program, home, occupancy_fields).lower()
 
 
+_Statements = tuple[statements.Statement, ...]
+
+
+class _Known(NamedTuple):
+    """What statements before have found."""
+
+    rows: dict[tuple[str, tree.Expression], statements.RowVariable]
+    """The row for each component and handle, as the handle is written."""
+    listed: set[str]
+    """The neighbourhoods whose lists are still valid."""
+
+    def that_is_in(self, other: _Known) -> _Known:
+        """Return what is known in both."""
+        rows = {key: row for key, row in self.rows.items() if other.rows.get(key) == row}
+        return _Known(rows, self.listed & other.listed)
+
+
 class _Lowering:
     """The statements so far, and which of their results are still valid."""
 
@@ -28,12 +46,10 @@ class _Lowering:
         self._out: list[statements.Statement] = []
         self._n_names = 0
         self._rows: dict[tuple[str, tree.Expression], statements.RowVariable] = {}
-        """The row for each component and handle, as the handle is written."""
         self._locals: set[str] = set()
         self._listed: set[str] = set()
-        """The neighbourhoods whose lists are still valid."""
-        self._n_spawns = 0
-        targets = [step.target for step in program.steps]
+        self._n_spawns = self._n_whiles = 0
+        targets = [step.target for step in program.actions]
         self._sent = [target.text for target in targets if isinstance(target, tree.ReferencedField)]
         self._n_sent: dict[str, int] = {}
         self._is_checked = False
@@ -47,8 +63,9 @@ class _Lowering:
                 self._list(near.name)
         where = None if program.where is None else self._pure(program.where)
         head, self._out = self._out, []
-        for step in program.steps:
-            self._step(step)
+        if program.has_blocks and self._sent:
+            self._check_sender()
+        self._steps(program.steps)
         return statements.LoweredKernel(program, (*head,), where, (*self._out,))
 
     def _pure(self, node: tree.Expression) -> tree.Expression:
@@ -102,6 +119,67 @@ class _Lowering:
             self._out.append(statements.ListNeighbours(near))
             self._listed.add(near)
 
+    def _steps(self, steps: Iterable[tree.AnyStep]) -> None:
+        for step in steps:
+            match step:
+                case tree.Step():
+                    self._step(step)
+                case tree.Branch():
+                    self._branch(step)
+                case tree.RangeLoop():
+                    self._out.append(statements.Comment(step.text))
+                    start, stop = self._pure(step.start), self._pure(step.stop)
+                    self._forget_all()
+                    body, _ = self._block(step.body)
+                    self._out.append(statements.For(step.counter, start, stop, body))
+                case tree.WhileLoop():
+                    self._while(step)
+                case tree.Jump():
+                    self._out.append(statements.Jump(step.kind))
+                    return  # nothing behind it happens
+
+    def _block(self, steps: Iterable[tree.AnyStep]) -> tuple[_Statements, _Known]:
+        """Return the statements of a block, and what is known behind it of what was before."""
+        known = self._known
+        self._out, out = [], self._out
+        self._steps(steps)
+        block, self._out = (*self._out,), out
+        after, self._known = self._known, known
+        return block, after
+
+    @property
+    def _known(self) -> _Known:
+        """The rows that were looked up, and the neighbourhoods that were listed."""
+        return _Known({**self._rows}, {*self._listed})
+
+    @_known.setter
+    def _known(self, known: _Known) -> None:
+        self._rows, self._listed = {**known.rows}, {*known.listed}
+
+    def _branch(self, step: tree.Branch) -> None:
+        self._out.append(statements.Comment(step.text))
+        test = self._pure(step.test)
+        body, after = self._block(step.body)
+        otherwise, after_other = self._block(step.otherwise)
+        self._out.append(statements.If(test, body, otherwise))
+        self._known = self._known.that_is_in(after).that_is_in(after_other)
+
+    def _while(self, step: tree.WhileLoop) -> None:
+        self._out.append(statements.Comment(step.text))
+        self._forget_all()
+        number, self._n_whiles = self._n_whiles, self._n_whiles + 1
+        self._out, out = [], self._out
+        test = self._pure(step.test)
+        head, self._out = (*self._out,), out
+        body, _ = self._block(step.body)
+        self._forget_all()
+        loop = statements.While(number, step.text, step.at_most, head, test, body)
+        self._out.append(loop)
+
+    def _forget_all(self) -> None:
+        """Forget what is known: the next pass of a loop may find it changed."""
+        self._known = _Known({}, set())
+
     def _step(self, step: tree.Step) -> None:
         target = step.target
         if step.text:
@@ -115,7 +193,9 @@ class _Lowering:
                 return
         value = self._pure(step.value)
         if isinstance(target, tree.Local):
-            self._out.append(statements.SetLocal(target, value, target.name not in self._locals))
+            self._out.append(
+                statements.SetLocal(target, value, target.name not in self._locals, step.index)
+            )
             self._locals.add(target.name)
         elif self._is_cell_reference(target.owner or self._home, target.name):
             self._out.append(statements.MoveToCell(target, None, value))
@@ -151,11 +231,7 @@ class _Lowering:
 
     def _send(self, step: tree.Step, target: tree.ReferencedField) -> None:
         destination, value = self._field_of_row(target, step.index), self._pure(step.value)
-        program = self._program
-        if program.may_be_dead and not (program.has_commands or self._is_checked):
-            assert program.identity is not None
-            self._out.append(statements.CheckAlive(program.identity))
-            self._is_checked = True
+        self._check_sender()
         if self._is_cell_reference(target.component, target.name):
             owner = tree.OWN if self._home == target.component else target.component
             cell_field = tree.FieldValue(target.type, target.name, owner)
@@ -177,6 +253,14 @@ class _Lowering:
             )
         )
         self._forget_field(field)
+
+    def _check_sender(self) -> None:
+        """Check once that the row's entity is alive; commands skip rows of dead entities."""
+        program = self._program
+        if program.may_be_dead and not (program.has_commands or self._is_checked):
+            assert program.identity is not None
+            self._out.append(statements.CheckAlive(program.identity))
+            self._is_checked = True
 
     def _forget_field(self, field: str) -> None:
         """Forget the rows and neighbours that depend on a field, if rows take turns."""

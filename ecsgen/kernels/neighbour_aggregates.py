@@ -11,7 +11,7 @@ from typing import Final, cast
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.operations import AGGREGATES
-from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.type_rules import Operand, give_default_type
 from ecsgen.model import Component, Field
@@ -220,7 +220,7 @@ def type_aggregate(
         values = [give_default_type(infer(argument)) for argument in arguments]
     finally:
         nears.current = ""
-    number = node.col_offset if is_chance else -1
+    number = position_of(node) if is_chance else -1
     if not values:
         return tree.NeighbourAggregate(Type("i64"), function, None, near.name, where)
     value, *keys = values

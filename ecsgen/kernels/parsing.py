@@ -9,12 +9,16 @@ from typing import Final, NamedTuple
 
 from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
 from ecsgen.kernels import hints
-from ecsgen.kernels.operations import COMMANDS
 from ecsgen.model import Mark
 
 MAX_LENGTH: Final = 2000
+_LINE: Final = 100_000
+"""More characters than a line can have."""
 MAX_DEPTH: Final = 100
 
+_INDENTATION: Final = (
+    "indent the lines of a block alike, with spaces, and no others; in brackets a line may go on"
+)
 _DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
@@ -46,28 +50,31 @@ def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
 Assignment = ast.Assign | ast.AugAssign
 
 
+def position_of(node: ast.expr) -> int:
+    """Return a number for where a node stands in its text: it grows from left to right, line by
+    line."""
+    return node.lineno * _LINE + node.col_offset
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """One step, condition or expression of a schema, and where it stands."""
+    """Steps, a condition or an expression of a schema, and where they stand."""
 
     content: str
     mark: Mark
 
-    def step(self) -> Assignment | ast.Call:
-        """Return the assignment, or the call of one of `COMMANDS`. Raises KernelError (E112)."""
+    def steps(self) -> list[ast.stmt]:
+        """Return the statements. Raises KernelError (E112) if they are no Python, and E801 for a
+        semicolon."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
-        # There is no text in kernels that a `#` could stand in.
-        hint = hints.of_statement(tree, self._line.partition("#")[0].rstrip())
-        match tree.body if not hint else []:
-            case [ast.Assign(targets=[_]) as step]:
-                return step
-            case [ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()) as step]:
-                return step
-            case [ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call)] if name in COMMANDS:
-                return call
-        message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
-        raise KernelError("E112", message, None, hint)
+        if (semicolon := _find_semicolon(self._text)) is not None:
+            message = "a statement ends with its line"
+            hint = "leave the ';' out"
+            if len(tree.body) > 1:
+                hint = "write each statement as a step, or on a line, of its own"
+            raise KernelError("E801", message, semicolon, hint)
+        return tree.body
 
     def expression(self) -> ast.expr:
         """Return the expression. Raises KernelError (E112)."""
@@ -76,34 +83,46 @@ class SourceText:
         return tree.body
 
     def _parse(self, mode: str) -> ast.AST:
-        if len(self.content) > MAX_LENGTH:
-            length = len(self.content)
-            message = f"the expression has {length} characters; {MAX_LENGTH} are allowed"
-            raise KernelError("E112", message)
-        if "\n" in self.content.strip().partition("#")[2]:
-            message = f"a comment would take all lines behind it along in {quote(self.content)}"
-            raise KernelError("E112", message, None, "put it at the end")
-        node: ast.expr | None = None
+        content, text, is_steps = self.content, self._text, mode == "exec"
+        if not is_steps:
+            if len(content) > MAX_LENGTH:
+                message = f"the expression has {len(content)} characters; {MAX_LENGTH} are allowed"
+                raise KernelError("E112", message)
+            if "\n" in text.partition("#")[2]:
+                message = f"a comment would take all lines behind it along in {quote(content)}"
+                raise KernelError("E112", message, None, "put it at the end")
+            text = text.replace("\n", " ")
+        node, hint = None, ""
         try:
-            tree = ast.parse(self._line, mode=mode)
+            if is_steps:
+                _refuse_tabs(text)
+            tree = ast.parse(text, mode=mode)
         except SyntaxError as error:
-            if error.offset:  # in characters, which nodes count in bytes
-                start, end = (len(self._line[: error.offset - k].encode()) for k in (1, 0))
-                node = ast.Name("", col_offset=start, end_col_offset=end)
+            node = _place_of_error(error, text)
+            hint = _INDENTATION if isinstance(error, IndentationError) else ""
         except (ValueError, RecursionError, MemoryError):
             pass  # a NUL, or nested deeper than Python's own parser goes
         else:
             if _is_deep(tree):
                 hint = "give a part of it a local name in a step before"
-                raise KernelError("E112", f"{quote(self.content)} is {_DEEP}", None, hint)
+                raise KernelError("E112", f"{quote(content)} is {_DEEP}", None, hint)
             return tree
-        hint = hints.of_syntax(self.content, mode == "exec")
-        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", node, hint)
+        shown = content
+        if is_steps and node is not None and "\n" in text:
+            shown = text.split("\n")[node.lineno - 1].strip()
+        hint = hint or hints.of_syntax(shown, is_steps)
+        raise KernelError("E112", f"{quote(shown)} is not valid syntax", node, hint)
 
     @property
-    def _line(self) -> str:
-        """The text on one line: a line break would let a second statement in."""
-        return " ".join(self.content.split("\n")).strip()
+    def _text(self) -> str:
+        """The text without the white space around it."""
+        return self.content.strip()
+
+    def line_of(self, node: ast.stmt) -> str:
+        """Return the first line of a statement, or all of it if it holds no other, as written."""
+        lines, is_compound = self._text.split("\n"), hasattr(node, "body")
+        last = node.lineno if is_compound else node.end_lineno
+        return " ".join(" ".join(lines[node.lineno - 1 : last]).split())
 
     def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
         """Report an error at the mark of its node."""
@@ -112,23 +131,63 @@ class SourceText:
         mark = self.mark if error.node is None else self.place(error.node, diagnostics)
         hint = error.hint
         if error.code == "E112":
-            hint = hint or hint_at_comma(diagnostics, self.mark)
+            hint = hint_at_comma(diagnostics, self.mark) or hint
         diagnostics.add(error.code, error.message, mark, hint=hint)
 
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
-        """Return the mark of a node, or of the text if the source spells it in another way."""
-        stripped = len(self.content) - len(self.content.lstrip())
-        if not isinstance(node, ast.expr):
+        """Return the mark of a node, or of the text if the source spells it in another way. Of a
+        node on several lines it is that on the first one."""
+        if not isinstance(node, ast.expr | ast.stmt):
             return self.mark
-        line, last_byte = self._line.encode(), node.end_col_offset or node.col_offset + 1
-        start, end = (len(line[:byte].decode()) for byte in (node.col_offset, last_byte))
+        start = self._index(node.lineno, node.col_offset)
+        end = self._index(
+            node.end_lineno or node.lineno, node.end_col_offset or node.col_offset + 1
+        )
         places = locate_characters(self.content, self.mark, diagnostics)
-        first, last = places.get(stripped + start), places.get(stripped + end - 1)
+        line_end = self.content.find("\n", start) % (len(self.content) + 1)
+        near = (*range(start, line_end), *range(start, -1, -1))
+        first = next((places[index] for index in near if index in places), None)
         if first is None:
             return self.mark
-        if last is None or last.line != first.line:
-            last = first
-        return Mark(self.mark.path, first.line, first.column, max(1, last.end - first.column))
+        there = (places[index] for index in range(start, end) if index in places)
+        last = max((span.end for span in there if span.line == first.line), default=first.end)
+        return Mark(self.mark.path, first.line, first.column, max(1, last - first.column))
+
+    def _index(self, line: int, column: int) -> int:
+        """Return the index in the content of a place of the parser, whose columns are bytes."""
+        text = self._text
+        start = sum(len(before) + 1 for before in text.split("\n")[: line - 1])
+        before = text[start:].replace("\n", " ").encode()[:column].decode(errors="ignore")
+        stripped = len(self.content) - len(self.content.lstrip())
+        return stripped + start + len(before)
+
+
+def _find_semicolon(text: str) -> ast.expr | None:
+    """Return the place of the first semicolon outside of comments; kernels have no strings."""
+    for number, line in enumerate(text.split("\n"), 1):
+        code = line.partition("#")[0]
+        if ";" in code:
+            return _place(number, len(code[: code.index(";")].encode()))
+    return None
+
+
+def _refuse_tabs(text: str) -> None:
+    """Raise IndentationError for a line that tabs indent."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            raise IndentationError("tabs do not indent", ("", number, 1, line))
+
+
+def _place_of_error(error: SyntaxError, text: str) -> ast.expr | None:
+    """Return a node where Python's parser met an error, whose columns are characters from 1."""
+    lines = text.split("\n")
+    if not error.offset or not error.lineno or error.lineno > len(lines):
+        return None
+    return _place(error.lineno, len(lines[error.lineno - 1][: error.offset - 1].encode()))
+
+
+def _place(line: int, column: int) -> ast.expr:
+    return ast.Name("", lineno=line, end_lineno=line, col_offset=column, end_col_offset=column + 1)
 
 
 def _is_deep(tree: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, TypeGuard
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import DRAWS
-from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.type_rules import (
     Operand,
     apply_operation,
@@ -56,7 +56,7 @@ def type_draw(
     if name == "randrange":
         return _randrange(operands[0], node)
     distribution: Final = "random" if name == "random" else "normal"
-    return Draw(Type("f64", _vector(name, operands, node)), distribution, node.col_offset)
+    return Draw(Type("f64", _vector(name, operands, node)), distribution, position_of(node))
 
 
 def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ..
 def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
     low, high = (_as_f64(operand, node) for operand in operands)
     bounds = [give_default_type(low), give_default_type(high)]
-    draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", node.col_offset)
+    draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", position_of(node))
     width = apply_operation("*", [apply_operation("-", [high, low], node), draw], node)
     return apply_operation("+", [low, width], node)
 
@@ -102,7 +102,7 @@ def _randrange(count: Operand, node: ast.Call) -> Expression:
         most = apply_operation("min", [wide, Literal(_MOST, node)], node)
         cut = apply_operation("max", [most, Literal(0, node)], node) if is_signed else most
         bound = cast(give_default_type(cut), "i64")
-    return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
+    return Draw(Type("i64", bound.type.shape), "range", position_of(node), (bound,))
 
 
 def _require_numbers(name: str, operand: Operand, node: ast.AST) -> None:

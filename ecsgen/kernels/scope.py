@@ -99,6 +99,9 @@ class Scope:
     occupants: Mapping[str, Component] = field(default_factory=dict)  # rows on cells, by owner
     has_invalid_neighbours: bool = False  # an error before left the neighbours out
     locals_: dict[str, tree.Local] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)  # locals that are set on all ways to a step
+    ways: dict[str, str] = field(default_factory=dict)  # other locals → where they are set
+    counters: frozenset[str] = frozenset()  # of the loops around a step
     later: frozenset[str] = frozenset()  # locals that some step sets
     invalid_names: frozenset[str] = frozenset()  # reported before, so not missed again
     incomplete_owners: frozenset[str] = frozenset()  # some names of their fields are unreadable
@@ -110,7 +113,7 @@ class Scope:
             raise make_silent_error(node)
         if self.neighbours is not None and name in self.neighbours.names:
             return self.neighbours.name(node)
-        if name in self.locals_:
+        if name in self.locals_ and name in {*self.assigned, *self.counters}:
             return self.locals_[name]
         if name in self.arguments:
             return self.arguments[name]
@@ -130,8 +133,8 @@ class Scope:
     def unknown(self, node: ast.Name) -> KernelError:
         """Return the error of a name without a value."""
         name = node.id
-        if name in self.later:
-            message = f"{quote(name)} is read before a step sets it"
+        if name in self.later or name in self.ways:
+            message = self.ways.get(name, f"{quote(name)} is read before a step sets it")
             return KernelError("E806", message, node, did_you_mean(name, self.fields))
         if name in LINKS:
             is_readable = name == tree.PARENT and not self.components

@@ -7,7 +7,9 @@ a `Local` whose name begins with an underscore; it is read once, so its memory m
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Number, Type
@@ -104,11 +106,17 @@ class ChooseRandom(Statement):
 
 @dataclass(frozen=True, slots=True)
 class SetLocal(Statement):
-    """Give a local a value: its first one, or another."""
+    """Give a local, or an element of one, a value: its first one, or another."""
 
     to: tree.Local
     value: tree.Expression
     is_new: bool
+    index: tuple[int, ...] = ()
+
+    @property
+    def type(self) -> Type:
+        """The type of the written element."""
+        return self.to.type.of_shape(self.to.type.shape[len(self.index) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +205,70 @@ class QueueSpawn(Statement):
     test: tree.Expression
 
 
+@dataclass(frozen=True)
+class Compound(Statement):
+    """Statements that hold blocks of statements."""
+
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    """The attributes with statements."""
+
+    @property
+    def blocks(self) -> tuple[tuple[Statement, ...], ...]:
+        """The blocks of statements."""
+        return tuple(getattr(self, name) for name in self.BLOCKS)
+
+
+@dataclass(frozen=True)
+class If(Compound):
+    """Run one of two blocks."""
+
+    BLOCKS = ("body", "otherwise")
+    test: tree.Expression
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class For(Compound):
+    """Run a block for each number from `start` to below `stop`."""
+
+    counter: tree.Local
+    start: tree.Expression
+    stop: tree.Expression
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class While(Compound):
+    """Run a block as long as a test holds; `at_most` so many times, then say so."""
+
+    BLOCKS = ("head", "body")
+    number: int
+    """The index of the statement among the kernel's."""
+    text: str
+    at_most: int
+    head: tuple[Statement, ...]
+    """The statements before the test, which run each time."""
+    test: tree.Expression
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump(Statement):
+    """End the row's statements, a loop, or a pass of a loop."""
+
+    kind: tree.JumpKind
+
+
+def walk_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements and those in their blocks."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Compound):
+            for block in statement.blocks:
+                yield from walk_statements(block)
+
+
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
     """A kernel for one row."""
@@ -216,4 +288,9 @@ class LoweredKernel:
     @property
     def spawns(self) -> tuple[QueueSpawn, ...]:
         """The statements that queue a spawn."""
-        return tuple(statement for statement in self.body if isinstance(statement, QueueSpawn))
+        return tuple(s for s in walk_statements(self.body) if isinstance(s, QueueSpawn))
+
+    @property
+    def messages(self) -> tuple[SendMessage, ...]:
+        """The statements that send a message."""
+        return tuple(s for s in walk_statements(self.body) if isinstance(s, SendMessage))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final
 
@@ -17,19 +16,17 @@ from ecsgen.kernels.neighbour_aggregates import (
     is_aggregate,
     type_aggregate,
 )
-from ecsgen.kernels.parsing import Assignment, KernelError, check_count
+from ecsgen.kernels.parsing import KernelError, check_count
 from ecsgen.kernels.random_numbers import type_draw
 from ecsgen.kernels.references import References
-from ecsgen.kernels.scope import LINKS, Scope, make_silent_error
+from ecsgen.kernels.scope import Scope, make_silent_error
 from ecsgen.kernels.type_rules import (
     Operand,
     apply_operation,
     cast,
-    convert_for_target,
     give_default_type,
     unify_operands,
 )
-from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
 
@@ -43,6 +40,8 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
     ast.Is: "write '=='",
     ast.IsNot: "write '!='",
     ast.GeneratorExp: "neighbours are asked without a loop, as in sum(other.x)",
+    ast.NamedExpr: "give it a local name in a step before",
+    ast.JoinedStr: "kernels compute with numbers, not with text",
     ast.Tuple: hints.ELEMENTS,
     ast.List: hints.ELEMENTS,
 }
@@ -73,7 +72,7 @@ class TypeChecker:
         """Return the typed tree of an expression, or a literal that has no type yet."""
         match node:
             case ast.Constant(value=str() as text):
-                raise _unsupported(node, node, hints.of_member(text, self._scope.members))
+                raise unsupported(node, node, hints.of_member(text, self._scope.members))
             case ast.Constant():
                 return _constant(node)
             case ast.Name():
@@ -95,7 +94,7 @@ class TypeChecker:
                 return apply_operation("if", [give_default_type(parts[0]), *parts[1:]], node)
             case ast.Call():
                 return self._call(node)
-        raise _unsupported(node, node)
+        raise unsupported(node, node)
 
     def _logic(self, node: ast.BoolOp) -> Operand:
         name = operations.WORDS[type(node.op)]
@@ -110,7 +109,7 @@ class TypeChecker:
     def _unary(self, node: ast.UnaryOp) -> Operand:
         name = operations.UNARY.get(type(node.op))
         if name is None:
-            raise _unsupported(node, node.op)
+            raise unsupported(node, node.op)
         operand = self.infer(node.operand)
         if name != "pos":
             return apply_operation(name, [operand], node)
@@ -121,7 +120,7 @@ class TypeChecker:
     def _binary(self, node: ast.BinOp) -> Operand:
         name = operations.BINARY.get(type(node.op))
         if name is None:
-            raise _unsupported(node, node.op)
+            raise unsupported(node, node.op)
         return apply_operation(name, [self.infer(node.left), self.infer(node.right)], node)
 
     def _compare(self, node: ast.Compare) -> Operand:
@@ -134,13 +133,13 @@ class TypeChecker:
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
             name = operations.COMPARISONS.get(type(operator))
             if name is None:
-                raise _unsupported(node, operator)
+                raise unsupported(node, operator)
             comparisons.append(apply_operation(name, [left, right], node))
         return reduce(lambda left, right: apply_operation("and", [left, right], node), comparisons)
 
     def _call(self, node: ast.Call) -> Operand:
         if not isinstance(node.func, ast.Name):
-            raise _unsupported(node, node, hints.of_call(node))
+            raise unsupported(node, node, hints.of_call(node))
         name, near = node.func.id, self._scope.neighbours
         is_asking = near is not None and bool(near.current)
         no_draws = NO_DRAWS if is_asking else self._scope.no_draws
@@ -155,7 +154,7 @@ class TypeChecker:
             return type_aggregate(node, name, near, self.infer, no_draws)
         names = near.names if near is not None else ()
         if node.keywords:
-            raise _unsupported(node, node, hints.of_call(node, names))
+            raise unsupported(node, node, hints.of_call(node, names))
         if name == operations.EXISTS:
             occupied = near.occupied(node.args[0]) if near is not None and node.args else None
             if occupied is not None:
@@ -247,7 +246,7 @@ def _constant(node: ast.Constant) -> Operand:
         if value in (float("inf"), float("-inf")):
             raise KernelError("E809", "the number is larger than any float", node)
         return Literal(value, node)
-    raise _unsupported(node, node)
+    raise unsupported(node, node)
 
 
 def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
@@ -261,199 +260,11 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
     return resolve_literal(operand, Type(scalar))
 
 
-def _unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
+def unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
+    """Return the error of a part of Python that kernels do not have."""
     hint = hint or _HINTS.get(type(what), "")
     if isinstance(what, ast.Constant) and what.value is None:
         hint = hints.NULL
     elif isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):
         hint = hint or "kernels compute with numbers, not with text"
     return KernelError("E801", "this is not part of the language of kernels", node, hint)
-
-
-def target_of(step: Assignment | ast.Call) -> ast.expr:
-    """Return the target of a step; of a command the call itself."""
-    match step:
-        case ast.AugAssign(target=target):
-            return target
-        case ast.Assign(targets=[target]):
-            return target
-    assert isinstance(step, ast.Call)
-    return step
-
-
-def local_names(steps: list[Assignment | ast.Call], scope: Scope) -> frozenset[str]:
-    """Return the names that become locals when steps set them."""
-    targets = [target_of(step) for step in steps if isinstance(step, ast.Assign)]
-    names = {target.id for target in targets if isinstance(target, ast.Name)}
-    return frozenset(
-        names - scope.fields.keys() - scope.arguments.keys() - scope.invalid_names - LINKS
-    )
-
-
-def names_read(step: Assignment | ast.Call) -> Iterator[str]:
-    """Return the bare names that a step reads: of its right side, and in front of its target."""
-    target = target_of(step)
-    sides = [] if isinstance(target, ast.Name) else [target]
-    sides += [] if isinstance(step, ast.Call) else [step.value]
-    return (node.id for side in sides for node in ast.walk(side) if isinstance(node, ast.Name))
-
-
-def type_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
-    """Return a typed assignment; add the local that it sets to the scope. Raises KernelError."""
-    checker = TypeChecker(scope)
-    node = target_of(step)
-    if begins_with_other(node, scope.neighbours) and not isinstance(node, ast.Name):
-        assert scope.neighbours is not None
-        hint = f"let each row ask, or send to {scope.neighbours.nearest(node)}"
-        raise KernelError("E811", "a kernel cannot assign to neighbours", node, hint)
-    if isinstance(node, ast.Name) and node.id in scope.invalid_names:
-        checker.value(step.value)  # may be wrong in its own right
-        raise make_silent_error(node)
-    if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
-        return _set_local(step, node, text, scope, checker)
-    read = _read_target(node, checker)
-    target, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
-    if not isinstance(target, tree.FieldValue | tree.ReferencedField):
-        raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
-    if isinstance(target, tree.ReferencedField):
-        _refuse_guarded(target, scope.reference_scope.components[target.component].fields, node)
-        message_parts = _message(step, read, checker)
-        if message_parts is not None:
-            operator, sent = message_parts
-            operand = checker.infer(sent)
-            apply_operation(operator, [read, operand], sent)  # reports types and shapes
-            value = convert_for_target(operand, read.type, sent)
-            return tree.Step(target, value, index, text, operator)
-        if scope.takes_turns:
-            value = convert_for_target(_right_side(step, read, checker), read.type, step.value)
-            return tree.Step(target, value, index, text, "=")
-        turns = "give the kernel turns: random, or turns: rows"
-        hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
-        raise KernelError("E811", "several rows may mean the same one", node, hint)
-    if target.owner == tree.PARENT:
-        message = "a kernel cannot assign to the parent's row: only to its own"
-        raise KernelError("E805", message, node)
-    if target.name == tree.ENTITY:
-        message = "a kernel cannot assign to 'entity': the manager keeps it"
-        raise KernelError("E805", message, node)
-    _refuse_guarded(target, scope.fields_of(target.owner), node)
-    _refuse_crowds(target, scope, node)
-    operand = _right_side(step, read, checker)
-    return tree.Step(target, convert_for_target(operand, read.type, step.value), index, text)
-
-
-def _refuse_guarded(
-    target: tree.FieldValue | tree.ReferencedField, fields: Iterable[Field], node: ast.expr
-) -> None:
-    field = next(field for field in fields if field.name == target.name)
-    for key, _ in field.options:
-        message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
-        hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
-        raise KernelError("E805", message, node, hint)
-
-
-def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> None:
-    """Raise E817 for moves without turns to cells with a capacity."""
-    component = scope.occupants.get(target.owner)
-    on = None if component is None else component.on
-    if on is None or on.field != target.name or not on.capacity or scope.takes_turns:
-        return
-    message = f"a cell has room for {on.capacity}: which rows move there depends on their order"
-    raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
-
-
-def _right_side(step: Assignment, target: tree.Expression | None, checker: TypeChecker) -> Operand:
-    """Return the value that a step assigns; `target`: the changed value, None for a new local."""
-    if isinstance(step.value, ast.Tuple | ast.List):
-        raise _unsupported(step.value, step.value, _instead_of_vector(step, step.value, target))
-    value = checker.infer(step.value)
-    if target is not None and isinstance(step, ast.AugAssign):
-        # The error of `x += y` belongs to y.
-        return apply_operation(operations.BINARY[type(step.op)], [target, value], step.value)
-    return value
-
-
-def _instead_of_vector(
-    step: Assignment, value: ast.Tuple | ast.List, target: tree.Expression | None
-) -> str:
-    if target is not None and not target.type.shape:
-        return f"{quote(ast.unparse(target_of(step)))} takes one value"
-    operator = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
-    is_field = target is not None and not isinstance(target, tree.Local)
-    return hints.of_vector(target_of(step), operator, value, is_field)
-
-
-def _set_local(
-    step: Assignment, node: ast.Name, text: str, scope: Scope, checker: TypeChecker
-) -> tree.Step:
-    name = node.id
-    before = scope.locals_.get(name)
-    if isinstance(step, ast.AugAssign) and before is None:
-        raise scope.unknown(node)
-    operand = _right_side(step, before, checker)
-    if before is not None and isinstance(operand, Literal):
-        operand = convert_for_target(operand, before.type, step.value)
-    value = give_default_type(operand)
-    if before is not None and before.type != value.type:
-        message = f"{quote(name)} was {before.type} and would become {value.type}"
-        raise KernelError("E806", message, node, "give it another name")
-    scope.locals_[name] = local = tree.Local(value.type, name)
-    return tree.Step(local, value, (), text)
-
-
-def _read_target(node: ast.expr, checker: TypeChecker) -> tree.Expression:
-    """Return the expression that reads the target of a step. Raises E805."""
-    base = node.value if isinstance(node, ast.Subscript) else node
-    if not isinstance(base, ast.Name | ast.Attribute):
-        message = "a step assigns to a field, an element of a field or a local name"
-        raise KernelError("E805", message, node)
-    return checker.value(node)
-
-
-def _what(expression: tree.Expression) -> str:
-    match expression:
-        case tree.Constant():
-            return "a constant"
-        case tree.Local():
-            return f"an element of the local {quote(expression.name)}"
-        case tree.Tick():
-            return "the time, to which an entry of a schedule adds"
-        case tree.Element():
-            return _what(expression.base)
-        case tree.Argument(each=True):
-            return "an argument: its values are only read"
-    return "an argument: it is the same for every row"
-
-
-def _message(
-    step: Assignment, target: tree.Expression, checker: TypeChecker
-) -> tuple[str, ast.expr] | None:
-    """Return the message operator of a step, and the operand that is not the target itself; None
-    if several rows cannot change the target in this way."""
-    match step:
-        case ast.AugAssign(op=ast.Add() | ast.Sub()):
-            return operations.BINARY[type(step.op)], step.value
-        case ast.Assign(
-            value=ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right])
-        ):
-            if checker.value(left) == target:
-                return name, right
-        case ast.Assign(value=ast.BoolOp(op=word, values=[left, right])):
-            if checker.value(left) == target:
-                return operations.WORDS[type(word)], right
-    return None
-
-
-def check_message_operator(
-    step: tree.Step, node: ast.expr, line: int, operators: dict[str, tuple[str, int]]
-) -> None:
-    """Raise E811 for a second message operator of a field; `operators`: each field's first, and its
-    line."""
-    if isinstance(step.target, tree.ReferencedField):
-        operator = step.message_operator
-        operator += "=" if operator in ("+", "-") else ""
-        first, first_line = operators.setdefault(step.target.text, (operator, line))
-        if first != operator and {first, operator} != {"+=", "-="}:
-            kinds = f"{first} on line {first_line} and {operator}"
-            message = f"{quote(step.target.text)} gets two kinds of message, {kinds}"
-            raise KernelError("E811", message, node)

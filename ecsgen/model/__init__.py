@@ -119,6 +119,7 @@ class Kernel:
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
     near: tuple[NearClause, ...] = ()
+    at_most: int | None = None  # the passes of a `while`
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 

@@ -158,6 +158,7 @@ def _kernel(kernel: Kernel) -> Document:
         rows=kernel.rows,
         key=kernel.key,
         turns=kernel.turns,
+        at_most=kernel.at_most,
         near={near.name: _near(near) for near in kernel.near},
         steps=list(kernel.steps),
     )

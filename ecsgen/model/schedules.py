@@ -186,6 +186,7 @@ def _on_its_own(kernel: Kernel) -> str:
             program.effects.referenced_components or program.is_order_dependent
         ),
         "takes a value for each row": bool(kernel.each),
+        "has loops": program.has_loops,
         "uses all cores": kernel.parallel,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

@@ -6,9 +6,9 @@ elements of an operand with a shape; all other shapes are equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 from ecsgen.model.types import BOOL, Number, Type
 
@@ -369,6 +369,100 @@ class Step:
         return type_.of_shape(type_.shape[len(self.index) :])
 
 
+@dataclass(frozen=True)
+class Compound:
+    """Steps that hold blocks of steps."""
+
+    EXPRESSIONS: ClassVar[tuple[str, ...]] = ()
+    """The attributes with an expression, in the order in which they are written."""
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    """The attributes with steps."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The expressions in front of the blocks."""
+        return tuple(getattr(self, name) for name in self.EXPRESSIONS)
+
+    @property
+    def blocks(self) -> tuple[tuple[AnyStep, ...], ...]:
+        """The blocks of steps."""
+        return tuple(getattr(self, name) for name in self.BLOCKS)
+
+    def with_expressions(self, change: Callable[[Expression], Expression]) -> Self:
+        """Return the steps with their expressions mapped by `change`."""
+        parts: dict[str, Any] = {name: change(getattr(self, name)) for name in self.EXPRESSIONS}
+        for name in self.BLOCKS:
+            parts[name] = tuple(step.with_expressions(change) for step in getattr(self, name))
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True)
+class Branch(Compound):
+    """`if`: steps of which one side happens; `elif` is a branch on the other side."""
+
+    EXPRESSIONS = ("test",)
+    BLOCKS = ("body", "otherwise")
+    text: str  # the line as the schema has it
+    test: Expression
+    body: tuple[AnyStep, ...]
+    otherwise: tuple[AnyStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class RangeLoop(Compound):
+    """`for i in range(start, stop)`: steps that happen for one number after the other."""
+
+    EXPRESSIONS = ("start", "stop")
+    text: str
+    counter: Local
+    start: Expression
+    stop: Expression
+    body: tuple[AnyStep, ...]
+
+
+@dataclass(frozen=True)
+class WhileLoop(Compound):
+    """`while`: steps that happen as long as a condition holds, `at_most` so many times."""
+
+    EXPRESSIONS = ("test",)
+    text: str
+    test: Expression
+    at_most: int
+    body: tuple[AnyStep, ...]
+
+
+JumpKind = Literal["return", "break", "continue"]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The end of the row's steps, of a loop, or of a pass of a loop."""
+
+    kind: JumpKind
+
+    def with_expressions(self, change: Callable[[Expression], Expression]) -> Self:
+        """Return the jump: it has no expression."""
+        return self
+
+
+AnyStep = Step | Compound | Jump
+"""A step as it is written."""
+
+
+def walk_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
+    """Yield steps and those in their blocks, as written."""
+    for step in steps:
+        yield step
+        if isinstance(step, Compound):
+            for block in step.blocks:
+                yield from walk_steps(block)
+
+
+def actions_of(steps: Iterable[AnyStep]) -> tuple[Step, ...]:
+    """Return all assignments, messages and commands, those in blocks as well, as written."""
+    return tuple(step for step in walk_steps(steps) if isinstance(step, Step))
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """The fields that a kernel reads and changes, as in the schema, each once, in order; fields of
@@ -409,7 +503,7 @@ class Program:
 
     arguments: tuple[Argument, ...] = ()
     where: Expression | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AnyStep, ...] = ()
     effects: Effects = Effects()
     root_defaults: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
     """The values that roots read as fields of their parent: elements in C order."""
@@ -433,6 +527,26 @@ class Program:
         return expressions_of(self.where, self.steps)
 
     @property
+    def actions(self) -> tuple[Step, ...]:
+        """All assignments, messages and commands, as written."""
+        return actions_of(self.steps)
+
+    @property
+    def has_blocks(self) -> bool:
+        """True if some steps happen for some of the rows only."""
+        return not all(isinstance(step, Step) for step in self.steps)
+
+    @property
+    def has_loops(self) -> bool:
+        """True if some steps may happen several times."""
+        return any(isinstance(step, RangeLoop | WhileLoop) for step in walk_steps(self.steps))
+
+    @property
+    def whiles(self) -> tuple[WhileLoop, ...]:
+        """All `while` loops, as written."""
+        return tuple(step for step in walk_steps(self.steps) if isinstance(step, WhileLoop))
+
+    @property
     def nodes(self) -> Iterator[Expression]:
         """All nodes of the expressions."""
         return walk(*self.expressions)
@@ -446,12 +560,12 @@ class Program:
 
     @property
     def is_sequential(self) -> bool:
-        """True if rows run one after the other: with turns, cells, several neighbourhoods, or one
-        neighbourhood and commands."""
+        """True if rows run one after the other: with turns, loops, cells, several neighbourhoods,
+        or one neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
             self.single_neighbourhood is None or self.has_commands
         )
-        return self.takes_turns or is_around or self.uses_grids
+        return self.takes_turns or is_around or self.uses_grids or self.has_loops
 
     @property
     def uses_tick(self) -> bool:
@@ -472,7 +586,7 @@ class Program:
     @property
     def components_with_row_despawns(self) -> tuple[str, ...]:
         """The components with despawns of rows, not of entities."""
-        deaths = [step.target for step in self.steps if isinstance(step.target, Despawn)]
+        deaths = [step.target for step in self.actions if isinstance(step.target, Despawn)]
         return tuple(dict.fromkeys(death.component for death in deaths if death.component))
 
     @property
@@ -491,14 +605,19 @@ class Program:
         return bool(self.root_defaults)
 
 
-def expressions_of(where: Expression | None, steps: tuple[Step, ...]) -> tuple[Expression, ...]:
+def expressions_of(where: Expression | None, steps: Iterable[AnyStep]) -> tuple[Expression, ...]:
     """Return all expressions for a row, in order."""
-    parts = tuple(part for step in steps for part in step.expressions)
+    parts = tuple(
+        part
+        for step in walk_steps(steps)
+        if not isinstance(step, Jump)
+        for part in step.expressions
+    )
     return parts if where is None else (where, *parts)
 
 
 def effects_of(
-    where: Expression | None, steps: tuple[Step, ...], key: FieldValue | None = None
+    where: Expression | None, steps: tuple[AnyStep, ...], key: FieldValue | None = None
 ) -> Effects:
     """Return the effects of a condition and steps; `key`: the field of the random stream."""
     names: dict[str, dict[str, None]] = {
@@ -531,7 +650,8 @@ def effects_of(
                 draws = draws or node.is_random
             case Draw():
                 draws = True
-    for target in (step.target for step in steps):
+    actions = actions_of(steps)
+    for target in (action.target for action in actions):
         if isinstance(target, FieldValue):
             names["writes"][target.text] = None
         elif isinstance(target, ReferencedField):
@@ -540,7 +660,7 @@ def effects_of(
             names["spawns"] |= dict.fromkeys(s.component for s in target.instances)
     if key is not None:
         names["reads"][key.text] = None
-    destroys = any(isinstance(step.target, Despawn) for step in steps)
+    destroys = any(isinstance(action.target, Despawn) for action in actions)
     effects = {kind: tuple(fields) for kind, fields in names.items()}
     return Effects(**effects, draws=draws, destroys=destroys)
 
@@ -601,6 +721,7 @@ def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     return tuple(dict.fromkeys(node for node in nodes if isinstance(node, FieldValue)))
 
 
+TRUE: Final = Constant(BOOL, True)
 NO_PROGRAM: Final = Program()
 EMPTY_REDUCTION: Final = ReductionProgram()
 """The program of a reduction that is not typed yet."""

@@ -48,6 +48,7 @@ def loop_reasons(program: tree.Program) -> tuple[str, ...]:
     on_grid = any(near.on is not None for near in program.neighbourhoods)
     reasons = {
         "turns": program.takes_turns,
+        "for or while": program.has_loops,
         "die or spawn with neighbours": bool(program.neighbourhoods) and program.has_commands,
         "cells": on_grid or program.uses_grids,
         "several neighbourhoods": len(program.neighbourhoods) > 1,

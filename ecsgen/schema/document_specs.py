@@ -137,6 +137,12 @@ NearForm: TypeAlias = Annotated[
 ]
 
 
+StepsForm: TypeAlias = Annotated[
+    Annotated[Text, Tag(ONE)] | Annotated[list[Text], Field(min_length=1), Tag(EACH)],
+    Discriminator(lambda value: EACH if isinstance(value, list) else ONE),
+]
+
+
 class BaseKernel(Strict):
     """Keys of kernels of components and of the world."""
 
@@ -144,10 +150,13 @@ class BaseKernel(Strict):
     args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
-    steps: list[Text] = Field(
-        min_length=1,
-        description="Assignments, run in order for each row; in the world also `spawn`, `destroy` "
-        "and `die`.",
+    steps: StepsForm = Field(
+        description="Statements, run in order for each row: a block of lines, or a list of them. "
+        "Assignments, `if`, `for`, `while`, `return`; in the world also `spawn`, `destroy` and "
+        "`die`.",
+    )
+    at_most: int | None = Field(
+        default=None, ge=1, description="How many passes a `while` makes, at most."
     )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
     key: Text = Field(

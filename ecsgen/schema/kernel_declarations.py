@@ -52,7 +52,8 @@ def build_kernel(
     arguments = _arguments(draft, name, spec, fields, types)
     return Kernel(
         name=name,
-        steps=tuple(spec.steps),
+        steps=(spec.steps,) if isinstance(spec.steps, str) else tuple(spec.steps),
+        at_most=spec.at_most,
         doc=spec.doc,
         args=arguments,
         each=tuple(
@@ -99,8 +100,12 @@ def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:
     for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value_mark("kernels", name, key)
-    for index in range(len(spec.steps)):
-        marks[f"steps.{index}"] = draft.value_mark("kernels", name, "steps", index)
+    steps = ("kernels", name, "steps")
+    if isinstance(spec.steps, str):
+        marks["steps.0"] = draft.value_mark(*steps)
+    else:
+        for index in range(len(spec.steps)):
+            marks[f"steps.{index}"] = draft.value_mark(*steps, index)
     for argument in spec.args:
         marks[f"args.{argument}"] = draft.key_mark("kernels", name, "args", argument)
     return marks

@@ -9,20 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.grid_functions import grid_facts
-from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
+from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws, numbering
 from ecsgen.kernels.references import absent_elements
-from ecsgen.kernels.scope import CommandScope, ReferenceScope, Scope, value_type
-from ecsgen.kernels.type_checker import (
-    TypeChecker,
-    check_message_operator,
-    local_names,
-    names_read,
-    target_of,
-    type_step,
-)
+from ecsgen.kernels.scope import LINKS, CommandScope, ReferenceScope, Scope, value_type
+from ecsgen.kernels.step_checker import ParsedSteps, StepChecker, assigned_names
+from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import typed_tree as tree
 from ecsgen.schema import neighbourhoods
@@ -64,7 +57,6 @@ def type_kernel(
     number, drawn = numbering([] if where is None else [where], first)
     where = None if where is None else number(where)
     steps, drawn = _steps(kernel, scope, drawn)
-    _check_effect(kernel, steps, scope)
     program = _program(kernel, scope, where, steps, stream_field if drawn else None, nears)
     neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
     if program.runs_by_level:
@@ -85,53 +77,53 @@ def _find_stream(
     return None
 
 
-def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, ...], int]:
-    """Return the valid steps, and the number of random numbers drawn up to their end."""
+def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.AnyStep, ...], int]:
+    """Return the valid steps, and the number of random numbers drawn up to their end; reports
+    E402 for a kernel that changes nothing, if all of it could be read."""
     parsed = _parsed(kernel, scope.diagnostics)
-    operators: dict[str, tuple[str, int]] = {}
-    scope.later = local_names([step for _, step in parsed], scope)
-    neighbourhoods.check_neighbour_names(parsed, scope)
+    names = {name.id for _, name in assigned_names(parsed)}
+    scope.later = frozenset(
+        names - scope.fields.keys() - scope.arguments.keys() - scope.invalid_names - LINKS
+    )
+    neighbourhoods.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
-    steps: list[tree.Step] = []
-    for text, step in parsed:
-        try:
-            shown = " ".join(text.content.split())
-            if isinstance(step, ast.Call):
-                typed = CommandChecker(scope).step(step, shown)
-            else:
-                typed = type_step(step, shown, scope)
-            if not scope.takes_turns:
-                check_message_operator(typed, target_of(step), text.mark.line, operators)
-            number, drawn = numbering(typed.expressions, drawn)
-            steps.append(typed.with_expressions(number))
-        except KernelError as error:
-            text.report(error, scope.diagnostics)
-            target = target_of(step)
-            if isinstance(target, ast.Name) and target.id in scope.later:
-                scope.invalid_names |= {target.id}
-    return tuple(steps), drawn
+    checker = StepChecker(scope, kernel.at_most, _why_no_loops(kernel, scope))
+    steps, drawn = checker.steps(parsed, drawn)
+    is_judged = len(parsed) == len(kernel.steps) and not checker.has_errors
+    if is_judged and tree.OWN not in scope.incomplete_owners:
+        if all(isinstance(step.target, tree.Local) for step in tree.actions_of(steps)):
+            message = f"the kernel {quote(kernel.name)} assigns to no field"
+            scope.diagnostics.add("E402", message, kernel.marks[""])
+        if kernel.at_most is not None and not checker.has_while:
+            message = f"{quote(kernel.name)} has 'at_most', and no 'while'"
+            scope.diagnostics.add("E818", message, kernel.marks["at_most"], hint="leave it out")
+    return steps, drawn
 
 
-def _check_effect(kernel: Kernel, steps: tuple[tree.Step, ...], scope: Scope) -> None:
-    """Report a kernel that changes nothing (E402), if all of it could be read."""
-    is_judged = len(steps) == len(kernel.steps) and tree.OWN not in scope.incomplete_owners
-    if is_judged and all(isinstance(step.target, tree.Local) for step in steps):
-        message = f"the kernel {quote(kernel.name)} assigns to no field"
-        scope.diagnostics.add("E402", message, kernel.marks[""])
+def _why_no_loops(kernel: Kernel, scope: Scope) -> str:
+    """Return why a kernel has no loops; "" if it may have some."""
+    if scope.reference_scope.refusal:
+        if _names_parent(kernel, scope):
+            return "a kernel that reads 'parent' has no loops"
+        return "a kernel over chunks has no loops"
+    return ""
 
 
 def _program(
     kernel: Kernel,
     scope: Scope,
     where: tree.Expression | None,
-    steps: tuple[tree.Step, ...],
+    steps: tuple[tree.AnyStep, ...],
     stream_field: tree.FieldValue | None,
     nears: tuple[tree.Neighbourhood, ...],
 ) -> tree.Program:
     effects = tree.effects_of(where, steps, stream_field if kernel.key else None)
-    reads = tree.fields_in(*tree.expressions_of(where, steps))
+    expressions = tree.expressions_of(where, steps)
+    reads = tree.fields_in(*expressions)
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
-    tracked, uses_grids = grid_facts(where, steps, nears, scope.reference_scope)
+    tracked, uses_grids = grid_facts(
+        tree.actions_of(steps), expressions, nears, scope.reference_scope
+    )
     return tree.Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
@@ -204,34 +196,32 @@ def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | No
         return None
 
 
-def _parsed(
-    kernel: Kernel, diagnostics: Diagnostics
-) -> list[tuple[SourceText, Assignment | ast.Call]]:
+def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[ParsedSteps]:
     parsed = []
     for index, content in enumerate(kernel.steps):
         text = SourceText(content, kernel.marks[f"steps.{index}"])
         try:
-            parsed.append((text, text.step()))
+            parsed.append((text, text.steps()))
         except KernelError as error:
             text.report(error, diagnostics)
     return parsed
 
 
-def _check_locals(parsed: list[tuple[SourceText, Assignment | ast.Call]], scope: Scope) -> None:
+def _check_locals(parsed: list[ParsedSteps], scope: Scope) -> None:
     """Report E101 and E102 for names of locals, and E806 for locals that no step reads."""
     if tree.OWN in scope.incomplete_owners:  # some may be meant for fields
         return
-    read = {name for _, step in parsed for name in names_read(step)}
+    nodes = [node for _, body in parsed for statement in body for node in ast.walk(statement)]
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     seen: set[str] = set()
     diagnostics = scope.diagnostics
-    for text, step in parsed:
-        target = target_of(step)
-        if isinstance(target, ast.Name) and target.id in scope.later - seen:
-            seen.add(target.id)
-            mark = text.place(target, diagnostics)
-            if check_member(target.id, "a local", mark, diagnostics) and target.id not in read:
-                message = f"no step reads the local name {quote(target.id)}"
-                diagnostics.add("E806", message, mark, hint=did_you_mean(target.id, scope.names()))
+    for text, name in assigned_names(parsed):
+        if name.id in scope.later - seen:
+            seen.add(name.id)
+            mark = text.place(name, diagnostics)
+            if check_member(name.id, "a local", mark, diagnostics) and name.id not in read:
+                message = f"no step reads the local name {quote(name.id)}"
+                diagnostics.add("E806", message, mark, hint=did_you_mean(name.id, scope.names()))
 
 
 def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram | None:

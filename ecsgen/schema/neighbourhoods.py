@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.neighbour_aggregates import DISTANCE, OFFSET, NeighbourScope, NeighbourScopes
-from ecsgen.kernels.parsing import Assignment, SourceText
+from ecsgen.kernels.parsing import SourceText
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.kernels.type_checker import target_of
 from ecsgen.model import Component, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
@@ -322,17 +321,14 @@ def _check_names(
             diagnostics.add("E103", message, key.marks[""])
 
 
-def check_neighbour_names(
-    parsed: list[tuple[SourceText, Assignment | ast.Call]], scope: Scope
-) -> None:
+def check_neighbour_names(assigned: Iterable[tuple[SourceText, ast.Name]], scope: Scope) -> None:
     """Report E103 for steps that set a name of neighbours."""
     diagnostics, taken = scope.diagnostics, scope.neighbours.names if scope.neighbours else ()
-    for text, step in parsed:
-        target = target_of(step)
-        if isinstance(target, ast.Name) and target.id in taken:
-            if target.id not in scope.invalid_names:
-                _report("local", target.id, text.place(target, diagnostics), diagnostics)
-            scope.invalid_names |= {target.id}
+    for text, name in assigned:
+        if name.id in taken:
+            if name.id not in scope.invalid_names:
+                _report("local", name.id, text.place(name, diagnostics), diagnostics)
+            scope.invalid_names |= {name.id}
 
 
 def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:

@@ -56,7 +56,7 @@ class _Kernels:
             message = f"{quote(entry)} has a value for each row, and an entry before it"
             self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
         self._changed.update(kernel.program.effects.spawns)
-        targets = [step.target for step in kernel.program.steps]
+        targets = [step.target for step in kernel.program.actions]
         despawned = [target.component for target in targets if isinstance(target, Despawn)]
         self._changed.update(filter(None, despawned))
         if not all(despawned):  # entities, with all rows that go with them

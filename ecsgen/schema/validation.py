@@ -57,7 +57,7 @@ def _hint_of_value(location: Path, node: Node) -> str:
         return f"did you mean {quote(_VALUES[key, value])}?"
     if key == "fields" and isinstance(value, list):
         return "write each field as `name: type`"
-    if key in ("tags", "steps", "renamed_from", "removed") and isinstance(value, str):
+    if key in ("tags", "renamed_from", "removed") and isinstance(value, str):
         item = value if key == "tags" else f'"{value}"'
         return f"did you mean {quote(f'[{item}]')}?"
     if location[:1] == ("queries",) and len(location) == 2 and isinstance(value, list):
@@ -188,6 +188,9 @@ def _wanted(error: ErrorDetails, location: Path, node: Node) -> tuple[str, str, 
         if not hint and isinstance(node.value, str):
             hint = did_you_mean(node.value, choices)
         return "E305", f"be {wanted}, not {describe(node)}", hint
+    if kind == "string_type" and location[-2:-1] == ("steps",) and isinstance(node.value, dict):
+        hint = "put the step in quotes, or write `|` and the steps on lines of their own below"
+        return "E112", "be text: to YAML a ':' in a step makes a mapping", hint
     wanted = _WANTED.get(kind, error["msg"])
     if form == (SHORT,):
         wanted += " or a mapping"

@@ -33,6 +33,7 @@ from ecsgen.render.text.formatting import call
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import comment_text, literal
 
+_MASK: Final = "bool", (), ElementOrder.ROWS
 LIVING: Final = "_living"
 """Variable with the mask of a block's live rows."""
 
@@ -87,12 +88,11 @@ class BlockBody:
     ) -> None:
         """Write the statements of one kernel; `is_last`: none of another one follow."""
         program, emit = kernel.program, self.emit
-        self._form, self._written = kernel, {step.target for step in program.steps}
+        self._form, self._written = kernel, {step.target for step in program.actions}
         self._arguments.update(arguments)
         emit.locals_.clear()
         self._local_slots: dict[str, ArrayValue] = {}
-        sends = [statement for statement in kernel.body if isinstance(statement, form.SendMessage)]
-        self._outboxes = make_outboxes(sends, self._managers)
+        self._outboxes = make_outboxes(kernel.messages, self._managers)
         for outbox in self._outboxes:
             outbox.begin(emit, self._managers, program.single_neighbourhood is not None)
         self._seen: dict[tree.FieldValue, None] = {}
@@ -103,6 +103,9 @@ class BlockBody:
             self._write_row_key(program, key)
         self._running = self._last = ""
         """Mask of rows that still run, "" if all live ones do; statement that restores cells."""
+        self._masks: list[str] = []
+        """Masks of the rows that still run, from the outermost block inwards."""
+        self._depth = 0
         if program.has_commands:
             self._begin_commands(program)
         if kernel.where is not None:
@@ -139,14 +142,16 @@ class BlockBody:
     def _body(self, statements: Sequence[form.Statement], first: int) -> None:
         """Write the statements after the mask; `first`: the line where the block of code begins."""
         emit = self.emit
-        self._senders = self._running
+        if self._form.program.has_blocks:
+            self._begin_masks()
+        self._senders, self._heard = self._running, ""
         self._run(statements)
         if self._last:
             emit.write(self._last)
         for outbox in self._outboxes:
-            outbox.end(emit, "" if self._form.program.has_commands else self._senders)
+            outbox.end(emit, "" if self._are_picked else self._senders)
         is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
-        if is_idle and self._form.program.steps:
+        if is_idle and self._form.program.actions:
             emit.write("pass")  # no step does anything, as in `x = x`
 
     @property
@@ -217,6 +222,71 @@ class BlockBody:
                     self._check_alive(statement)
                 case form.SendMessage():
                     self._send(statement)
+                case form.If():
+                    self._branch(statement)
+                case form.Jump():  # `return`: blocks have no loops
+                    self._end_rows(self._running)
+
+    # Branches
+
+    @property
+    def _are_picked(self) -> bool:
+        """True if each message is sent by the rows that run then: some may have ended before."""
+        return self._form.program.has_commands or self._form.program.has_blocks
+
+    def _begin_masks(self) -> None:
+        """Write the mask of the rows that run, if some may end early."""
+        program = self._form.program
+        statements = form.walk_statements(self._form.body)
+        if not (program.has_commands or any(isinstance(s, form.Jump) for s in statements)):
+            return
+        mask = self._mask_slot("_where").text
+        if not self._running:
+            self.emit.write(f"{mask}[...] = {LIVING if program.has_commands else 'True'}")
+        self._running, self._masks = mask, [mask]
+
+    def _mask_slot(self, name: str) -> ArrayValue:
+        return self.emit.working.named(ArrayValue(name, *_MASK))
+
+    def _branch(self, branch: form.If) -> None:
+        """Write both sides, each for the rows that take it, if there are any."""
+        emit, outer = self.emit, self._running
+        self._depth += 1
+        depth = self._depth if self._depth > 1 else ""
+        then = self._mask_slot(f"_then{depth}")
+        test = emit.value(branch.test, then)
+        if outer:
+            emit.run("np.logical_and", outer, as_typed(test), f"out={then.text}")
+        elif test.text != then.text:
+            emit.write(f"{then.text}[...] = {test.text}")
+        emit.working.release(test)
+        sides = [(then.text, branch.body)]
+        if branch.otherwise:
+            other = self._mask_slot(f"_else{depth}").text
+            arguments = ["np.greater", outer] if outer else ["np.logical_not"]
+            emit.run(*arguments, then.text, f"out={other}")
+            sides.append((other, branch.otherwise))
+        for self._running, block in sides:
+            self._side(block)
+        self._depth -= 1
+        self._running = outer
+
+    def _side(self, block: Sequence[form.Statement]) -> None:
+        """Write a block for the rows that run, if there are any."""
+        lines = self.emit.lines
+        with self.inside(f"if {self._running}.any():"):
+            first = len(lines)
+            self._masks.append(self._running)
+            self._run(block)
+            self._masks.pop()
+            if all(line.lstrip().startswith("#") for line in lines[first:]):
+                self.emit.write("pass")
+
+    def _end_rows(self, ended: str) -> None:
+        """Write that some rows run no further statement, in any block around."""
+        for mask in self._masks:
+            if mask != ended:  # of a block that ends here nothing follows
+                self.emit.run("np.greater", mask, ended, f"out={mask}")
 
     def _fill(self, node: tree.Expression, slot: ArrayValue, mask: str = "") -> None:
         """Write a value, where a mask is true if there is one."""
@@ -230,6 +300,9 @@ class BlockBody:
 
     def _set(self, statement: form.SetLocal) -> None:
         emit, layout = self.emit, self.emit.layout(statement.value)
+        if statement.index or self._is_set_apart(statement.to):
+            self._set_for_some(statement)
+            return
         is_alias = self._is_fixed(statement.value) or self._is_answer(statement)
         if layout is ElementOrder.UNIFORM or is_alias:
             emit.locals_[statement.to.name] = emit.value(statement.value).held
@@ -237,6 +310,21 @@ class BlockBody:
         slot = self._slot_of(statement.to, layout)
         self._fill(statement.value, slot)
         emit.locals_[statement.to.name] = slot
+
+    def _is_set_apart(self, local: tree.Local) -> bool:
+        """Check that rows get a local from different statements, so that it needs memory."""
+        program = self._form.program
+        actions = [step for step in program.actions if step.target == local]
+        return any(step.index for step in actions) or (program.has_blocks and len(actions) > 1)
+
+    def _set_for_some(self, statement: form.SetLocal) -> None:
+        """Write a local, or an element of it, for the rows that run."""
+        local = statement.to
+        slot = self._slot_of(local, kind_of(local.type)[2])
+        mask = "" if statement.is_new else self._running
+        target = slot.part(statement.index) if statement.index else slot
+        self._fill(statement.value, target, mask)
+        self.emit.locals_[local.name] = slot
 
     def _slot_of(self, local: tree.Local, layout: ElementOrder) -> ArrayValue:
         """Return the memory of a local: that which it has, or one that fits its first value."""
@@ -255,7 +343,7 @@ class BlockBody:
 
     def _is_answer(self, statement: form.SetLocal) -> bool:
         """Check that a local is set once, to an aggregate over cells: another name for it."""
-        targets, value = [step.target for step in self._form.program.steps], statement.value
+        targets, value = [step.target for step in self._form.program.actions], statement.value
         is_once = targets.count(statement.to) == 1
         return is_once and isinstance(value, tree.Local) and value.name in self._answers
 
@@ -406,9 +494,9 @@ class BlockBody:
             clean = self._managers.no_dead_test(component.name)
             is_known = clean and component.lookup != "direct"
             arguments.append(self.emit.uniform(clean, "bool").text if is_known else "False")
-            targets = dict.fromkeys(step.target for step in program.steps)
+            targets = dict.fromkeys(step.target for step in program.actions)
             fields = [field for field in targets if isinstance(field, tree.FieldValue)]
-            if fields and program.where is None:
+            if fields and program.where is None and not program.has_blocks:
                 # all rows run: nearly always none is dead, and masks take several times as long
                 arguments += [self._view(field).text for field in fields]
                 self._last = f"{COMMANDS}.restore_dead_cells()"
@@ -444,7 +532,9 @@ class BlockBody:
         entities = "None" if is_row else self._view(identity).text
         test = self.emit.value(statement.test)
         self._queue("despawn", self._kinds[identity.owner] if is_row else 0, test, entities)
-        if is_last:
+        if self._masks:
+            self._end_rows(self._both(ArrayValue(self._running, *_MASK), test).text)
+        elif is_last:
             self.emit.working.release(test)
         else:
             self._narrow("greater", test)
@@ -467,8 +557,11 @@ class BlockBody:
         mask = self._both(test, emit.value(statement.test))
         self._queue("despawn", self._kinds[component], mask, targets)
         if own_rows:
-            is_own = ArrayValue(f"{targets} == {own_rows}", "bool", (), ElementOrder.ROWS)
-            self._narrow("greater", self._both(mask, is_own))
+            is_own = self._both(mask, ArrayValue(f"{targets} == {own_rows}", *_MASK))
+            if self._masks:
+                self._end_rows(self._both(ArrayValue(self._running, *_MASK), is_own).text)
+            else:
+                self._narrow("greater", is_own)
         else:
             emit.working.release(mask)
 
@@ -524,6 +617,7 @@ class BlockBody:
         if clean and managers.components[component].lookup != "direct":
             living = f"{self._senders or None} if {clean} else {living}"
         self._senders = self.emit.materialise("heard", living, "bool", False).text
+        self._heard = self._senders if self._form.program.has_blocks else ""
 
     def _send(self, statement: form.SendMessage) -> None:
         emit, rows = self.emit, self._rows[statement.to.row]
@@ -532,8 +626,11 @@ class BlockBody:
         identities = self._view(identity).text  # a column that every row has
         to = f"np.broadcast_to({rows.text}, {identities}.shape)" if rows.is_uniform else rows.text
         value, senders = emit.value(statement.value), self._senders
-        if self._form.program.has_commands:  # since then some of the rows may have died
-            to, senders = f"np.where({self._running or LIVING}, {to}, NIL)", ""
+        if self._are_picked:
+            running = self._running or LIVING
+            if self._heard:
+                running = f"{running} & {self._heard}"
+            to, senders = f"np.where({running}, {to}, NIL)", ""
         for outbox in self._outboxes:
             if statement in outbox.sends:
                 outbox.send(emit, statement, to, value, senders)
@@ -544,6 +641,6 @@ def _needs_old_value(program: tree.Program, field: tree.FieldValue) -> bool:
     """Check that a kernel depends on a row's old value: it does not if it only overwrites it."""
     if field == program.stream_field or (field == program.identity and program.may_be_dead):
         return True
-    parts = any(step.target == field and step.index for step in program.steps)
-    has_mask = program.where is not None or program.has_commands
+    parts = any(step.target == field and step.index for step in program.actions)
+    has_mask = program.where is not None or program.has_commands or program.has_blocks
     return parts or has_mask or field.text in program.effects.reads

@@ -43,7 +43,7 @@ class BlockMethod(KernelMethod):
         """The texts of the module."""
         source, kernels, is_one = self.source, self.kernels, len(self.kernels) == 1
         complain = [needs_errstate(k.program, source.has_holes) for k in kernels]
-        targets = [step.target for k in kernels for step in k.program.steps]
+        targets = [step.target for k in kernels for step in k.program.actions]
         taken = [target.name for target in targets if isinstance(target, Local)]
         arguments = {argument.name: argument.text for argument in self.arguments}
         taken += arguments.values()

@@ -96,7 +96,7 @@ class FunctionBuilder:
     def _schema_names(self) -> set[str]:
         """Names in the schema of the columns, arguments and locals that the program uses."""
         names = {argument.name for argument in self.program.arguments}
-        for node in (*self.program.nodes, *(step.target for step in self.program.steps)):
+        for node in (*self.program.nodes, *(step.target for step in self.program.actions)):
             if isinstance(node, tree.Local):
                 names.add(node.name)
             elif isinstance(node, tree.FieldValue | tree.NeighbourField):
@@ -138,6 +138,12 @@ class FunctionBuilder:
         """Return the parameter for a table that the method prepares, in a variable `_name`."""
         self.tables[f"_{name}"] = expression
         return self.parameter(name, annotation, f"_{name}")
+
+    @property
+    def cut_off(self) -> str:
+        """Parameter that counts how often each `while` was cut off."""
+        count = len(self.program.whiles)
+        return self.table("cut_off", array_type("i64"), f"np.zeros({count}, np.int64)")
 
     def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
         """Return the parameter for an array of handles or other numbers, only to be compared."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from textwrap import indent
 
 from ecsgen.kernels.lowering import lower_kernel
-from ecsgen.kernels.statements import SendMessage
 from ecsgen.model import Kernel
 from ecsgen.model.typed_tree import CELL_ID, PARENT, FieldValue, Program, fields_in, walk
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
@@ -58,7 +57,8 @@ class KernelFunction(FunctionBuilder):
         self.is_ordered |= is_plain and (method.takes_rows or bool(self.sieve))
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
         in_order = program.runs_by_level or program.is_order_dependent  # levels, rows or messages
-        self.is_parallel = kernel.parallel and not in_chunks and not in_order
+        counts = bool(program.whiles)  # how often loops are cut off
+        self.is_parallel = kernel.parallel and not (in_chunks or in_order or counts)
         self.is_scattered = source.member_indices is not None
         """True if the function gets the rows of each component."""
         self._is_of_active = kernel.rows == "active"
@@ -84,9 +84,7 @@ class KernelFunction(FunctionBuilder):
         self.spawns = self._lowered.spawns
         if self.spawns and program.takes_turns and self.is_ordered:
             self.turn = self.names.reserve("turn")
-        if self.is_ordered and any(
-            isinstance(o, SendMessage) and o.is_deferred for o in self._lowered.body
-        ):
+        if self.is_ordered and any(message.is_deferred for message in self._lowered.messages):
             self.index = self.names.reserve("k")
         lines = self._loops()
         signature = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
@@ -283,7 +281,7 @@ class KernelFunction(FunctionBuilder):
         """Return how often the loop over rows, or over their elements, runs."""
         if not body.is_flat:
             return self.count
-        targets = (step.target for step in self.program.steps)
+        targets = (step.target for step in self.program.actions)
         target = next(target for target in targets if isinstance(target, FieldValue))
         elements = target.type.elements
         return f"{elements} * {self.count}" if elements > 1 else self.count
@@ -309,8 +307,8 @@ def function_text(
 
 def is_flat(source: RowSource, program: Program) -> bool:
     """Return True if all columns have the same elements per row, and no element needs another."""
-    expressions = [step.value for step in program.steps]
-    targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
+    expressions = [step.value for step in program.actions]
+    targets = [step.target for step in program.actions if isinstance(step.target, FieldValue)]
     used = {*fields_in(program.where, *expressions), *targets}
     shapes = {field.type.shape for field in used}
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
@@ -323,7 +321,7 @@ def is_flat(source: RowSource, program: Program) -> bool:
         return False
     if program.is_sequential or program.effects.referenced_components or program.is_order_dependent:
         return False
-    if any(step.index for step in program.steps):
+    if program.has_blocks or any(step.index for step in program.actions):
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
@@ -60,6 +61,9 @@ class LoopBody(LoopEmitter):
         self._alive_variables: dict[str, str] = {}
         """Variables with the test that the row's entity is alive, by component; "" if true."""
         self._alive_test = ""
+        self._depth = 0
+        """The number of loops inside of the loop over rows."""
+        self._ended_name = ""
 
     @property
     def statements(self) -> list[str]:
@@ -116,7 +120,7 @@ class LoopBody(LoopEmitter):
         """Return the expression for the row's random words. Plain Python draws the words of many
         rows in advance, in the order of turns, unless the stream field may change."""
         builder, program, source = self.builder, self.builder.program, self.builder.source
-        sent = any(isinstance(step.target, tree.ReferencedField) for step in program.steps)
+        sent = any(isinstance(step.target, tree.ReferencedField) for step in program.actions)
         is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or stream.text in program.effects.writes)
         in_order = builder.is_ordered and not may_change
@@ -311,6 +315,110 @@ class LoopBody(LoopEmitter):
                     self._check_alive(statement.identity)
                 case lowered.SendMessage():
                     self._send_message(statement)
+                case lowered.If():
+                    self._branch(statement)
+                case lowered.For():
+                    self._loop_over(statement)
+                case lowered.While():
+                    self._loop_while(statement)
+                case lowered.Jump(kind):
+                    self.jump(kind)
+
+    # Blocks
+
+    def _branch(self, branch: lowered.If, word: str = "if") -> None:
+        known = {**self.lookups.known_rows}
+        with self.block(f"{word} {self.value(branch.test).at(0).text}"):
+            self._block(branch.body)
+        self._keep_known(known)
+        match branch.otherwise:
+            case ():
+                return
+            case (lowered.Comment(), lowered.If() as other) if self._is_free(other.test):
+                self._branch(other, "elif")
+            case otherwise:
+                with self.block("else"):
+                    self._block(otherwise)
+        self._keep_known(known)
+
+    def _is_free(self, test: tree.Expression) -> bool:
+        """Return True if no statement has to come before a test."""
+        lines: list[str] = []
+        with self.into(lines):
+            self.value(test).at(0)
+        return not lines
+
+    def _block(self, statements: Sequence[lowered.Statement]) -> None:
+        self.run(statements)
+        if not any(not isinstance(statement, lowered.Comment) for statement in statements):
+            self.write("pass")
+
+    def _keep_known(self, before: dict[str, tuple[str, str]]) -> None:
+        """Forget the rows that were chosen in a block, and those that it has overwritten."""
+        known = self.lookups.known_rows
+        for name in [name for name in known if known[name] != before.get(name)]:
+            del known[name]
+
+    def _loop_over(self, loop: lowered.For) -> None:
+        start, stop = (self._bound(node) for node in (loop.start, loop.stop))
+        name = self.names.allocate(self.names.released(loop.counter.name))
+        counter = Code(name)
+        if self.builder.is_plain:
+            counter = Code(self.names.allocate(f"i64_{name}"), python_number=lambda: name)
+        self.locals_[loop.counter.name] = uniform(loop.counter.type, counter)
+        bounds = stop if start == "0" else f"{start}, {stop}"
+        with self.block(f"for {name} in range({bounds})"), self._inside_loop():
+            if counter.text != name:
+                self.write(f"{counter.text} = np.int64({name})")
+            self._block(loop.body)
+        self._end_row_after(loop)
+
+    def _bound(self, node: tree.Expression) -> str:
+        return self.own_number(node) or self.value(node).at(0).text
+
+    def _loop_while(self, loop: lowered.While) -> None:
+        passes = self.names.allocate("passes")
+        with self.block(f"for {passes} in range({loop.at_most + 1})"), self._inside_loop():
+            self.run(loop.head)
+            test = self.value(loop.test).at(0)
+            self.write(f"if not ({test.text}):", "    break")
+            with self.block(f"if {passes} == {loop.at_most}"):
+                self.write(f"{self.builder.cut_off}[{loop.number}] += 1", "break")
+            self._block(loop.body)
+        self._end_row_after(loop)
+
+    @contextmanager
+    def _inside_loop(self) -> Iterator[None]:
+        known = {**self.lookups.known_rows}
+        self.lookups.known_rows.clear()
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self._keep_known(known)
+
+    def jump(self, kind: tree.JumpKind) -> None:
+        """End the row, a loop or a pass of it. Inner loops are left one after the other."""
+        if kind != "return":
+            self.write(kind)
+        elif not self._depth:
+            self.write("continue")
+        else:
+            self.write(f"{self._ended} = True", "break")
+
+    @property
+    def _ended(self) -> str:
+        """Variable that is true once the row's statements have ended inside of a loop."""
+        if not self._ended_name:
+            self._ended_name = self.names.allocate("is_ended")
+            self.first.append(f"{self._ended_name} = False")
+        return self._ended_name
+
+    def _end_row_after(self, loop: lowered.For | lowered.While) -> None:
+        """End the row if it has ended inside of a loop."""
+        ends = (lowered.Jump("return"), lowered.QueueDespawnSelf, lowered.QueueDespawn)
+        inside = lowered.walk_statements(loop.body)
+        if any(statement == ends[0] or isinstance(statement, ends[1:]) for statement in inside):
+            self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
 
     def _aggregate(
         self, first: lowered.AggregateNeighbours, later: Sequence[lowered.Statement]
@@ -495,7 +603,12 @@ class LoopBody(LoopEmitter):
     def _set_local(self, assignment: lowered.SetLocal) -> None:
         name = assignment.to.name
         known = self.lookups.known_rows
-        if assignment.is_new:
+        if assignment.index:
+            local = assignment.to
+            element = tree.Element(assignment.type, local, assignment.index)
+            value = self._buffered(assignment.value, local, assignment.type)
+            self.store(value, self.value(element))
+        elif assignment.is_new:
             value = self.value(assignment.value)
             self.locals_[name] = held = self.stored(value, self.names.released(name))
             if isinstance(assignment.value, tree.Local) and value.at(0).text in known:

@@ -51,7 +51,7 @@ class CommandEmitter:
             else:
                 known = (over, body.row_of(over)) if self._lookups.has_one(over) else None
                 self._despawn_entity(body.owner_entity(over), known)
-            body.write("continue")
+            body.jump("return")
 
     def despawn_target(self, command: statements.QueueDespawn, target: Code) -> None:
         """Queue the despawn of another entity or row, if it exists."""
@@ -70,7 +70,8 @@ class CommandEmitter:
                 is_owned = self._builder.source.components[over].owner == "entity"
                 own_identity = body.owner_entity(over) if is_owned else ""
             if own_identity:  # itself: no step follows
-                body.write(f"if {despawned} == {own_identity}:", "    continue")
+                with body.block(f"if {despawned} == {own_identity}"):
+                    body.jump("return")
 
     def _test(self, test: Expression) -> str:
         return "True" if isinstance(test, Constant) else self._body.value(test).at(0).text

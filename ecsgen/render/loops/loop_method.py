@@ -40,10 +40,22 @@ class LoopMethod(KernelMethod):
     @property
     def printed(self) -> Printed:
         after = ["    _commands.apply()"] if self._program.has_commands else []
+        after += self._warning
         method = self.text(self._setup_lines, "\n".join([self._call, *after]))
         sieve = self.function.sieve
         constants = tuple(sieve.constants.lines) if sieve else ()
         return Printed(method, self.function.text, constants=constants)
+
+    @property
+    def _warning(self) -> list[str]:
+        """The statement that warns of `while` loops that were cut off."""
+        loops = self._program.whiles
+        if not loops:
+            return []
+        owner = "" if self.source.is_world else f"{self.source.combined_component.name}."
+        lines = literal(tuple(loop.text for loop in loops))
+        arguments = [literal(f"{owner}{self.name}"), str(loops[0].at_most), lines, "_cut_off"]
+        return [call("warn_of_cut_off", arguments, 4)]
 
     def _picked(self, values: str) -> str:
         if self._keeps_numbers:

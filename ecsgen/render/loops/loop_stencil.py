@@ -38,6 +38,8 @@ def is_stencil(program: tree.Program) -> bool:
     """Return True if rows that are cells read the cells at fixed offsets, all at once."""
     if program.takes_turns or program.has_commands or not program.neighbourhoods:
         return False
+    if program.has_blocks:  # vector loops have no branches
+        return False
     for near in program.neighbourhoods:
         on, radius = near.on, near.radius
         if on is None or on.occupant or near.position.name != tree.CELL_ID:

@@ -26,7 +26,7 @@ class Lookups:
         """Component and row by the variables with handles that led to an existing row."""
         program = emit.builder.program
         self._mortal_rows = program.components_with_row_despawns
-        targets = [step.target for step in program.steps]
+        targets = [step.target for step in program.actions]
         despawns = [target for target in targets if isinstance(target, Despawn)]
         self._despawns_entities = not all(despawn.component for despawn in despawns)
 

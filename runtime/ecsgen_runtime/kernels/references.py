@@ -112,17 +112,22 @@ class Messages:
 
     def put(self, step: int, rows: RowArray, values: Any) -> None:
         """Store rows and values of one of several steps, to be sent together."""
-        if step == 0 and len(rows) != len(self._rows):
+        if len(rows) != len(self._rows):
             self._ensure_capacity(len(rows))
         self._rows[:, step] = rows
         self._values[..., step] = values
+        self._is_filled = True
 
     def send_all(self, heard: NDArray[np.bool_] | None = None) -> None:
         """Send the stored messages of the rows for which `heard` is true; O(rows)."""
+        if not self._is_filled:  # all steps are in branches that no row takes
+            return
         rows, values = self._rows, self._values
         if heard is not None and not heard.all():
             rows[~heard] = NIL
         self._pass_on(rows.reshape(-1), values.reshape(*values.shape[:-2], -1))
+        rows.fill(NIL)
+        self._is_filled = False
 
     def arrive(self) -> None:
         """Deliver the messages that wait for the last row; O(messages)."""
@@ -132,8 +137,9 @@ class Messages:
 
     def _ensure_capacity(self, count: int) -> None:
         shape = (*self._column.shape[:-1], count, self._steps)
-        self._rows = np.empty((count, self._steps), np.intp)
+        self._rows = np.full((count, self._steps), NIL, np.intp)
         self._values = np.empty(shape, self._column.dtype)
+        self._is_filled = False
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
         self._deliver(rows, values)

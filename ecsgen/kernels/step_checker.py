@@ -1,0 +1,397 @@
+"""Steps to typed ones: assignments, messages, commands and blocks, and which locals are set on the
+way to each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from ecsgen.diagnostics import quote
+from ecsgen.kernels import hints, operations
+from ecsgen.kernels.commands import CommandChecker
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.neighbour_aggregates import begins_with_other
+from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
+from ecsgen.kernels.random_numbers import numbering
+from ecsgen.kernels.scope import Scope, make_silent_error
+from ecsgen.kernels.type_checker import TypeChecker, unsupported
+from ecsgen.kernels.type_rules import (
+    Operand,
+    apply_operation,
+    convert_for_target,
+    give_default_type,
+)
+from ecsgen.model import Field
+from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import Type
+
+ParsedSteps = tuple[SourceText, list[ast.stmt]]
+"""A text of the schema, and its statements."""
+
+_I64: Final = Type("i64")
+
+
+def walk_statements(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, ast.stmt]]:
+    """Yield all statements with their texts, those in blocks as well."""
+    for text, body in parsed:
+        for statement in body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.stmt):
+                    yield text, node
+
+
+def assigned_names(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, ast.Name]]:
+    """Yield the bare names to which statements assign, `+=` and its like left out."""
+    for text, statement in walk_statements(parsed):
+        match statement:
+            case ast.Assign(targets=[ast.Name() as name]):
+                yield text, name
+
+
+class StepChecker:
+    """Typing of the steps of one kernel."""
+
+    def __init__(self, scope: Scope, at_most: int | None, no_loops: str = "") -> None:
+        """`at_most`: the passes of a `while`, None without the key; `no_loops`: why the kernel has
+        no loops."""
+        self._scope, self._at_most, self._no_loops = scope, at_most, no_loops
+        self._checker = TypeChecker(scope)
+        self._commands = CommandChecker(scope)
+        self._operators: dict[str, tuple[str, int]] = {}
+        """The first message operator of each field, and its line."""
+        self._depth = 0
+        """The number of loops around a statement."""
+        self.has_errors = False
+        self.has_while = False
+
+    def steps(
+        self, parsed: Sequence[ParsedSteps], drawn: int
+    ) -> tuple[tuple[tree.AnyStep, ...], int]:
+        """Return the typed steps of all texts, and how many random numbers are drawn up to their
+        end; `drawn`: before them. Reports the errors of each statement."""
+        steps: list[tree.AnyStep] = []
+        for text, body in parsed:
+            block = self._block(text, body)
+            number, drawn = numbering(tree.expressions_of(None, block), drawn)
+            steps += [step.with_expressions(number) for step in block]
+        return tuple(steps), drawn
+
+    def _block(self, text: SourceText, body: Iterable[ast.stmt]) -> tuple[tree.AnyStep, ...]:
+        steps: list[tree.AnyStep] = []
+        for statement in body:
+            try:
+                if not isinstance(statement, ast.Pass):
+                    steps.append(self._statement(text, statement))
+            except KernelError as error:
+                self._report(error, text)
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id=name)]) if name in self._scope.later:
+                        self._scope.invalid_names |= {name}  # its type is not known
+        return tuple(steps)
+
+    def _report(self, error: KernelError, text: SourceText) -> None:
+        self.has_errors = True
+        text.report(error, self._scope.diagnostics)
+
+    def _statement(self, text: SourceText, statement: ast.stmt) -> tree.AnyStep:
+        match statement:
+            case ast.Assign(targets=[_]) | ast.AugAssign():
+                step = self._assignment(statement, text.line_of(statement))
+                self._check_operator(step, statement, text)
+                return step
+            case ast.Expr(ast.Call(ast.Name(id=name)) as call) if name in operations.COMMANDS:
+                return self._commands.step(call, text.line_of(statement))
+            case ast.If():
+                return self._branch(text, statement)
+            case ast.For():
+                return self._loop(text, statement)
+            case ast.While():
+                return self._while(text, statement)
+            case ast.Return(None):
+                return self._jump("return")
+            case ast.Break() | ast.Continue() if self._depth:
+                return self._jump("break" if isinstance(statement, ast.Break) else "continue")
+        message = "this is not part of the language of kernels"
+        raise KernelError("E801", message, statement, hints.of_statement(statement))
+
+    # Ways
+
+    def _jump(self, kind: tree.JumpKind) -> tree.Jump:
+        self._scope.assigned = {*self._scope.later}  # nothing that follows is reached
+        return tree.Jump(kind)
+
+    def _branch(self, text: SourceText, node: ast.If) -> tree.Branch:
+        scope = self._scope
+        test = self._test(text, node)
+        before = scope.assigned
+        scope.assigned = {*before}
+        body = self._block(text, node.body)
+        after_body, scope.assigned = scope.assigned, {*before}
+        otherwise = self._block(text, node.orelse)
+        for name in after_body ^ scope.assigned:
+            scope.ways[name] = f"{quote(name)} is set in one branch only"
+        scope.assigned &= after_body
+        return tree.Branch(text.line_of(node), test, body, otherwise)
+
+    def _test(self, text: SourceText, node: ast.If | ast.While) -> tree.Expression:
+        """Return the condition of a block; after an error, which is reported, a constant."""
+        try:
+            return self._checker.condition(node.test)
+        except KernelError as error:
+            self._report(error, text)
+            return tree.TRUE
+
+    def _loop(self, text: SourceText, node: ast.For) -> tree.RangeLoop:
+        self._refuse_loop(node)
+        match node:
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Call(ast.Name("range"), arguments, keywords=[])
+            ) if (1 <= len(arguments) <= 2):
+                bounds = [self._bound(argument) for argument in arguments]
+            case _:
+                hint = "'for' goes over range(n) or range(a, b)"
+                raise KernelError("E801", "a loop cannot go over this", node.iter, hint)
+        scope, counter = self._scope, tree.Local(_I64, name)
+        self._check_counter(name, node.target)
+        start = bounds[0] if len(bounds) > 1 else tree.Constant(_I64, 0)
+        scope.locals_[name] = counter
+        scope.counters |= {name}
+        body = self._looped(text, node.body, {name})
+        scope.counters -= {name}
+        del scope.locals_[name]
+        scope.ways[name] = f"{quote(name)} is known in its loop alone"
+        return tree.RangeLoop(text.line_of(node), counter, start, bounds[-1], body)
+
+    def _check_counter(self, name: str, node: ast.expr) -> None:
+        scope = self._scope
+        if name in scope.fields or name in scope.arguments:
+            what = "a field" if name in scope.fields else "an argument"
+            raise KernelError("E103", f"{quote(name)} is the name of {what} already", node)
+        if name in scope.locals_ or name in scope.later:
+            message = f"{quote(name)} is a local already"
+            raise KernelError("E806", message, node, "give the loop's number another name")
+
+    def _bound(self, node: ast.expr) -> tree.Expression:
+        operand = self._checker.infer(node)
+        value = give_default_type(operand)
+        if not value.type.is_integer or value.type.shape or value.type.kind:
+            message = f"'range' takes whole numbers, not {value.type}"
+            raise KernelError("E803", message, node, "write i64(…) to convert it")
+        return convert_for_target(operand, _I64, node)
+
+    def _while(self, text: SourceText, node: ast.While) -> tree.WhileLoop:
+        self._refuse_loop(node)
+        self.has_while = True
+        if self._at_most is None:
+            message = "'while' needs the kernel's `at_most`: how often it may go on"
+            raise KernelError("E818", message, node, "as in `at_most: 1000` beside `steps`")
+        test = self._test(text, node)
+        body = self._looped(text, node.body, set())
+        return tree.WhileLoop(text.line_of(node), test, self._at_most, body)
+
+    def _looped(
+        self, text: SourceText, body: list[ast.stmt], also: set[str]
+    ) -> tuple[tree.AnyStep, ...]:
+        """Return the steps of a loop's body, which may not run; `also`: names that it sets."""
+        scope = self._scope
+        before = scope.assigned
+        scope.assigned = before | also
+        self._depth += 1
+        steps = self._block(text, body)
+        self._depth -= 1
+        for name in scope.assigned - before - also:
+            scope.ways[name] = f"{quote(name)} is set in a loop that may not run"
+        scope.assigned = before
+        return steps
+
+    def _refuse_loop(self, node: ast.For | ast.While) -> None:
+        if self._no_loops:
+            raise KernelError("E815", self._no_loops, node)
+        if node.orelse:
+            message = "a loop has no 'else'"
+            raise KernelError("E801", message, node, "write an 'if' behind the loop")
+
+    # Assignments and messages
+
+    def _assignment(self, step: Assignment, text: str) -> tree.Step:
+        """Return a typed assignment; add the local that it sets to the scope."""
+        scope, node = self._scope, target_of(step)
+        if begins_with_other(node, scope.neighbours) and not isinstance(node, ast.Name):
+            assert scope.neighbours is not None
+            hint = f"let each row ask, or send to {scope.neighbours.nearest(node)}"
+            raise KernelError("E811", "a kernel cannot assign to neighbours", node, hint)
+        if isinstance(node, ast.Name):
+            if node.id in scope.invalid_names:
+                self._checker.value(step.value)  # may be wrong in its own right
+                raise make_silent_error(node)
+            if node.id in scope.counters:
+                message = f"{quote(node.id)} counts the passes of its loop: no step assigns to it"
+                raise KernelError("E805", message, node)
+            if node.id in {*scope.locals_, *scope.later}:
+                return self._set_local(step, node, text)
+        read = self._read_target(node)
+        target, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
+        match target:
+            case tree.ReferencedField():
+                return self._message(step, read, target, index, text)
+            case tree.FieldValue():
+                self._check_own_field(target, node)
+            case tree.Local():
+                pass  # an element of it
+            case _:
+                raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
+        operand = self._right_side(step, read)
+        return tree.Step(target, convert_for_target(operand, read.type, step.value), index, text)
+
+    def _check_own_field(self, target: tree.FieldValue, node: ast.expr) -> None:
+        if target.owner == tree.PARENT:
+            message = "a kernel cannot assign to the parent's row: only to its own"
+            raise KernelError("E805", message, node)
+        if target.name == tree.ENTITY:
+            message = "a kernel cannot assign to 'entity': the manager keeps it"
+            raise KernelError("E805", message, node)
+        _refuse_guarded(target, self._scope.fields_of(target.owner), node)
+        _refuse_crowds(target, self._scope, node)
+
+    def _message(
+        self,
+        step: Assignment,
+        read: tree.Expression,
+        target: tree.ReferencedField,
+        index: tuple[int, ...],
+        text: str,
+    ) -> tree.Step:
+        scope, node = self._scope, target_of(step)
+        _refuse_guarded(target, scope.reference_scope.components[target.component].fields, node)
+        message_parts = self._message_parts(step, read)
+        if message_parts is not None:
+            operator, sent = message_parts
+            operand = self._checker.infer(sent)
+            apply_operation(operator, [read, operand], sent)  # reports types and shapes
+            value = convert_for_target(operand, read.type, sent)
+            return tree.Step(target, value, index, text, operator)
+        if scope.takes_turns:
+            value = convert_for_target(self._right_side(step, read), read.type, step.value)
+            return tree.Step(target, value, index, text, "=")
+        turns = "give the kernel turns: random, or turns: rows"
+        hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
+        raise KernelError("E811", "several rows may mean the same one", node, hint)
+
+    def _message_parts(
+        self, step: Assignment, target: tree.Expression
+    ) -> tuple[str, ast.expr] | None:
+        """Return the message operator of a step, and the operand that is not the target itself;
+        None if several rows cannot change the target in this way."""
+        match step:
+            case ast.AugAssign(op=ast.Add() | ast.Sub()):
+                return operations.BINARY[type(step.op)], step.value
+            case ast.Assign(
+                value=ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right])
+            ):
+                if self._checker.value(left) == target:
+                    return name, right
+            case ast.Assign(value=ast.BoolOp(op=word, values=[left, right])):
+                if self._checker.value(left) == target:
+                    return operations.WORDS[type(word)], right
+        return None
+
+    def _check_operator(self, step: tree.Step, statement: Assignment, text: SourceText) -> None:
+        """Raise E811 for a second message operator of a field."""
+        if self._scope.takes_turns or not isinstance(step.target, tree.ReferencedField):
+            return
+        node = target_of(statement)
+        operator = step.message_operator
+        operator += "=" if operator in ("+", "-") else ""
+        line = text.place(node, self._scope.diagnostics).line
+        first, first_line = self._operators.setdefault(step.target.text, (operator, line))
+        if first != operator and {first, operator} != {"+=", "-="}:
+            kinds = f"{first} on line {first_line} and {operator}"
+            message = f"{quote(step.target.text)} gets two kinds of message, {kinds}"
+            raise KernelError("E811", message, node)
+
+    def _right_side(self, step: Assignment, target: tree.Expression | None) -> Operand:
+        """Return the value that a step assigns; `target`: the changed value, None for a new
+        local."""
+        if isinstance(step.value, ast.Tuple | ast.List):
+            raise unsupported(step.value, step.value, _instead_of_vector(step, step.value, target))
+        value = self._checker.infer(step.value)
+        if target is None or not isinstance(step, ast.AugAssign):
+            return value
+        operator = operations.BINARY.get(type(step.op))
+        if operator is None:
+            raise unsupported(step.value, step.op)
+        # The error of `x += y` belongs to y.
+        return apply_operation(operator, [target, value], step.value)
+
+    def _set_local(self, step: Assignment, node: ast.Name, text: str) -> tree.Step:
+        scope, name = self._scope, node.id
+        before = scope.locals_.get(name)
+        if isinstance(step, ast.AugAssign):
+            before = self._checker.value(node)  # type: ignore[assignment]  # a name of a local is one
+        operand = self._right_side(step, before)
+        if before is not None and isinstance(operand, Literal):
+            operand = convert_for_target(operand, before.type, step.value)
+        value = give_default_type(operand)
+        if before is not None and before.type != value.type:
+            message = f"{quote(name)} was {before.type} and would become {value.type}"
+            raise KernelError("E806", message, node, "give it another name")
+        scope.locals_[name] = local = tree.Local(value.type, name)
+        scope.assigned.add(name)
+        return tree.Step(local, value, (), text)
+
+    def _read_target(self, node: ast.expr) -> tree.Expression:
+        """Return the expression that reads the target of a step. Raises E805."""
+        base = node.value if isinstance(node, ast.Subscript) else node
+        if not isinstance(base, ast.Name | ast.Attribute):
+            message = "a step assigns to a field, an element of a field or a local name"
+            raise KernelError("E805", message, node)
+        return self._checker.value(node)
+
+
+def target_of(step: Assignment) -> ast.expr:
+    """Return the target of an assignment."""
+    return step.target if isinstance(step, ast.AugAssign) else step.targets[0]
+
+
+def _refuse_guarded(
+    target: tree.FieldValue | tree.ReferencedField, fields: Iterable[Field], node: ast.expr
+) -> None:
+    field = next(field for field in fields if field.name == target.name)
+    for key, _ in field.options:
+        message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
+        hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
+        raise KernelError("E805", message, node, hint)
+
+
+def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> None:
+    """Raise E817 for moves without turns to cells with a capacity."""
+    component = scope.occupants.get(target.owner)
+    on = None if component is None else component.on
+    if on is None or on.field != target.name or not on.capacity or scope.takes_turns:
+        return
+    message = f"a cell has room for {on.capacity}: which rows move there depends on their order"
+    raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
+
+
+def _instead_of_vector(
+    step: Assignment, value: ast.Tuple | ast.List, target: tree.Expression | None
+) -> str:
+    if target is not None and not target.type.shape:
+        return f"{quote(ast.unparse(target_of(step)))} takes one value"
+    operator = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
+    is_field = target is not None and not isinstance(target, tree.Local)
+    return hints.of_vector(target_of(step), operator, value, is_field)
+
+
+def _what(expression: tree.Expression) -> str:
+    match expression:
+        case tree.Constant():
+            return "a constant"
+        case tree.Tick():
+            return "the time, to which an entry of a schedule adds"
+        case tree.Element():
+            return _what(expression.base)
+        case tree.Argument(each=True):
+            return "an argument: its values are only read"
+    return "an argument: it is the same for every row"
