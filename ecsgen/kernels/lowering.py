@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ecsgen.kernels import statements
+from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
 
 
@@ -131,7 +132,8 @@ class _Lowering:
                     start, stop = self._pure(step.start), self._pure(step.stop)
                     self._forget_all()
                     body, _ = self._block(step.body)
-                    self._out.append(statements.For(step.counter, start, stop, body))
+                    draws = count_draws(tree.expressions_of(None, step.body)) > 0
+                    self._out.append(statements.For(step.counter, start, stop, draws, body))
                 case tree.WhileLoop():
                     self._while(step)
                 case tree.Jump():
@@ -173,7 +175,8 @@ class _Lowering:
         head, self._out = (*self._out,), out
         body, _ = self._block(step.body)
         self._forget_all()
-        loop = statements.While(number, step.text, step.at_most, head, test, body)
+        draws = count_draws(tree.expressions_of(None, (step,))) > 0
+        loop = statements.While(number, step.at_most, draws, head, test, body)
         self._out.append(loop)
 
     def _forget_all(self) -> None:

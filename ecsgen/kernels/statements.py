@@ -235,6 +235,8 @@ class For(Compound):
     counter: tree.Local
     start: tree.Expression
     stop: tree.Expression
+    draws: bool
+    """True if random numbers are drawn, in each pass others."""
     body: tuple[Statement, ...]
 
 
@@ -245,8 +247,9 @@ class While(Compound):
     BLOCKS = ("head", "body")
     number: int
     """The index of the statement among the kernel's."""
-    text: str
     at_most: int
+    draws: bool
+    """True if random numbers are drawn, in each pass others."""
     head: tuple[Statement, ...]
     """The statements before the test, which run each time."""
     test: tree.Expression

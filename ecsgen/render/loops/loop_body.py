@@ -64,6 +64,8 @@ class LoopBody(LoopEmitter):
         self._depth = 0
         """The number of loops inside of the loop over rows."""
         self._ended_name = ""
+        self._who = ""
+        """Variable with what the random numbers depend on, where loops draw."""
 
     @property
     def statements(self) -> list[str]:
@@ -74,7 +76,7 @@ class LoopBody(LoopEmitter):
         if kernel.program.has_commands:
             self._skip_despawned()
         if kernel.program.stream_field is not None and kernel.program.effects.draws:
-            self._write_row_key(kernel.program.stream_field)
+            self._write_row_key(kernel.program.stream_field, kernel.body)
         self.run(kernel.head)
         if kernel.where is None:
             self.run(kernel.body)
@@ -101,12 +103,19 @@ class LoopBody(LoopEmitter):
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
-    def _write_row_key(self, stream: tree.FieldValue) -> None:
+    def _write_row_key(self, stream: tree.FieldValue, body: Sequence[lowered.Statement]) -> None:
         """Compute the row key before the steps, which may write the stream field."""
         key_of_row, builder = self.names.allocate("key_of_row"), self.builder
         self.row_key = key_of_row
+        loops = (s for s in lowered.walk_statements(body) if isinstance(s, lowered.Compound))
+        in_loops = any(getattr(loop, "draws", False) for loop in loops)
+        if in_loops:
+            self._who = self.names.allocate("who")
         if builder.is_plain:
             self.first.append(f"{key_of_row} = {self._row_words(stream)}")
+            if in_loops:
+                keys = builder.parameter("row_keys", "Any", self._row_keys(stream))
+                self.first.append(f"{self._who} = int({keys}[{self.row_of(stream.owner)}])")
             return
         arguments, function = [self.value(stream).at(0).text], "stream_key"
         if stream.name == tree.ID_SLOT:
@@ -114,6 +123,11 @@ class LoopBody(LoopEmitter):
             passed = f"{builder.source.managers.data(stream.owner)}._id_generation_column"
             generations = builder.array(Parameter("id_generation", array_type("u32"), passed))
             arguments.append(f"{generations}[{arguments[0]}]")
+        if in_loops:
+            parts = ", ".join(arguments)
+            who = f"stream_of_id({parts})" if len(arguments) > 1 else f"np.uint64({parts})"
+            self.first.append(f"{self._who} = {who}")
+            function, arguments = "stream_key", [self._who]
         self.first.append(f"{key_of_row} = {function}({', '.join([*arguments, builder.key])})")
 
     def _row_words(self, stream: tree.FieldValue) -> str:
@@ -124,8 +138,7 @@ class LoopBody(LoopEmitter):
         is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or stream.text in program.effects.writes)
         in_order = builder.is_ordered and not may_change
-        data = source.managers.data(stream.owner)
-        picked = f"[: {data}._n]" if stream.name == tree.ID_SLOT else ""
+        picked = self._picked_keys(stream)
         if in_order and source.is_world:
             picked = source.cell_selection(stream.owner)
         n_draws = str(count_draws(program.expressions))
@@ -134,6 +147,13 @@ class LoopBody(LoopEmitter):
         arguments += ["size=1"] if may_change else []
         words = builder.parameter("words", "RandomWords", f"RandomWords({', '.join(arguments)})")
         return f"{words}[{builder.row if in_order else self.row_of(stream.owner)}]"
+
+    def _picked_keys(self, stream: tree.FieldValue) -> str:
+        data = self.builder.source.managers.data(stream.owner)
+        return f"[: {data}._n]" if stream.name == tree.ID_SLOT else ""
+
+    def _row_keys(self, stream: tree.FieldValue) -> str:
+        return self.builder.source.managers.keys(stream, self._picked_keys(stream))
 
     def _leaf_value(self, node: tree.Expression) -> Value:
         match node:
@@ -367,7 +387,12 @@ class LoopBody(LoopEmitter):
             counter = Code(self.names.allocate(f"i64_{name}"), python_number=lambda: name)
         self.locals_[loop.counter.name] = uniform(loop.counter.type, counter)
         bounds = stop if start == "0" else f"{start}, {stop}"
-        with self.block(f"for {name} in range({bounds})"), self._inside_loop():
+        passes = self._counting(loop.draws)
+        with (
+            self.block(f"for {name} in range({bounds})"),
+            self._inside_loop(),
+            self._pass_of(passes),
+        ):
             if counter.text != name:
                 self.write(f"{counter.text} = np.int64({name})")
             self._block(loop.body)
@@ -378,7 +403,9 @@ class LoopBody(LoopEmitter):
 
     def _loop_while(self, loop: lowered.While) -> None:
         passes = self.names.allocate("passes")
-        with self.block(f"for {passes} in range({loop.at_most + 1})"), self._inside_loop():
+        drawn = f"{passes} + 1" if loop.draws else ""
+        head = f"for {passes} in range({loop.at_most + 1})"
+        with self.block(head), self._inside_loop(), self._pass_of(drawn):
             self.run(loop.head)
             test = self.value(loop.test).at(0)
             self.write(f"if not ({test.text}):", "    break")
@@ -395,6 +422,40 @@ class LoopBody(LoopEmitter):
         yield
         self._depth -= 1
         self._keep_known(known)
+
+    def _counting(self, draws: bool) -> str:
+        """Return the variable that counts the passes of a loop from 1; "" if nothing is drawn."""
+        if not draws:
+            return ""
+        passes = self.names.allocate("passes")
+        self.write(f"{passes} = 0")
+        return passes
+
+    @contextmanager
+    def _pass_of(self, number: str) -> Iterator[None]:
+        """Draw other random numbers in each pass of a loop; `number`: which pass it is, or what
+        stands for it, "" if none are drawn. A variable of that name is counted up."""
+        if not number:
+            yield
+            return
+        outer = self.row_key, self._who
+        if number.isidentifier():
+            self.write(f"{number} += 1")
+        self.row_key, self._who = self._pass_key(number)
+        yield
+        self.row_key, self._who = outer
+
+    def _pass_key(self, number: str) -> tuple[str, str]:
+        """Return the variables with the key of a pass, and with what its numbers depend on."""
+        who, key = self._who, self.names.allocate("key_of_pass")
+        if self.builder.is_plain:
+            call_key = self.builder.parameter("call_key", "int", "int(_key)")
+            self.write(f"{key} = PassWords({who}, {number}, {call_key})")
+            return key, f"{key}.who"
+        inner = self.names.allocate("who_in_pass")
+        self.write(f"{inner} = pass_stream({who}, {number})")
+        self.write(f"{key} = stream_key({inner}, {self.builder.key})")
+        return key, inner
 
     def jump(self, kind: tree.JumpKind) -> None:
         """End the row, a loop or a pass of it. Inner loops are left one after the other."""

@@ -58,7 +58,19 @@ def stream_key(row_key: Any, key: Any) -> Any:
 @jit(forceinline=True)
 def id_stream_key(slot: Any, generation: Any, key: Any) -> Any:
     """Return the key of a row's stream, by the row's id."""
-    return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
+    return _mix(stream_of_id(slot, generation) ^ key)
+
+
+@jit(forceinline=True)
+def stream_of_id(slot: Any, generation: Any) -> Any:
+    """Return the id of a row."""
+    return np.uint64(generation) << np.uint64(32) | np.uint64(slot)
+
+
+@jit(forceinline=True)
+def pass_stream(who: Any, number: Any) -> Any:
+    """Return what the random numbers of one pass of a loop depend on."""
+    return _mix(who ^ _mix(np.uint64(number) + _STEP))
 
 
 @jit(forceinline=True)

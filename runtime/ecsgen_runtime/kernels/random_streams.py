@@ -10,7 +10,7 @@ compiled code gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -172,17 +172,34 @@ class RandomWords(dict[int, list[int]]):
         return self[row]
 
 
-def random_at(words: list[int], number: int) -> np.float64:
+class PassWords:
+    """Random words of one pass of a loop, made when they are asked for."""
+
+    __slots__ = ("_stream", "who")
+
+    def __init__(self, who: int, number: int, key: int) -> None:
+        """`who`: what tells the row, or the pass around, apart; `number`: which pass it is."""
+        self.who = _mixed(who ^ _mixed(number + _STEP & _ALL))
+        self._stream = _mixed(self.who ^ key)
+
+    def __getitem__(self, number: int) -> int:
+        return _mixed(self._stream + (number + 1) * _STEP & _ALL)
+
+
+Words = Sequence[int] | PassWords
+
+
+def random_at(words: Words, number: int) -> np.float64:
     """Return a number in [0, 1)."""
     return np.float64((words[number] >> 11) * 2.0**-53)
 
 
-def range_at(words: list[int], number: int, bound: Any) -> np.int64:
+def range_at(words: Words, number: int, bound: Any) -> np.int64:
     """Return a whole number from 0 to `bound` - 1."""
     return np.int64((words[number] >> 32) * int(bound) >> 32)
 
 
-def normal_at(words: list[int], number: int) -> np.float64:
+def normal_at(words: Words, number: int) -> np.float64:
     """Return a number of mean 0 and deviation 1."""
     word = np.array([words[number] >> 12], np.uint64)
     out = np.empty(1)
