@@ -91,6 +91,9 @@ class FunctionBuilder:
         self.setup: list[str] = []
         """Statements before the loops."""
         self._hoisted: dict[str, str] = {}
+        self.grown: dict[str, tuple[int, str, str]] = {}
+        """Parameters that the function returns, since it may replace them by larger arrays: of
+        which spawns, and of which manager and field they are."""
 
     @property
     def _schema_names(self) -> set[str]:
@@ -138,6 +141,11 @@ class FunctionBuilder:
         """Return the parameter for a table that the method prepares, in a variable `_name`."""
         self.tables[f"_{name}"] = expression
         return self.parameter(name, annotation, f"_{name}")
+
+    @property
+    def follows_cells(self) -> bool:
+        """True if the loop follows the cells of the kernel's only neighbourhood."""
+        return False
 
     @property
     def cut_off(self) -> str:

@@ -68,7 +68,7 @@ class KernelFunction(FunctionBuilder):
         needs_numbers = (
             program.is_order_dependent or draws_of_cells
         )  # cells are known by their rows
-        if method.takes_rows and needs_numbers and not self.is_ordered and not self._follows_cells:
+        if method.takes_rows and needs_numbers and not self.is_ordered and not self.follows_cells:
             self.chosen = self.names.reserve("rows")
             self.index = self.names.reserve("k")
         if program.runs_by_level or program.takes_turns or self.is_ordered:
@@ -88,10 +88,11 @@ class KernelFunction(FunctionBuilder):
             self.index = self.names.reserve("k")
         lines = self._loops()
         signature = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
-        self.text = function_text(*signature, self.is_parallel, is_plain)
+        returns = "Any" if self.grown else "None"
+        self.text = function_text(*signature, self.is_parallel, is_plain, returns)
 
     @property
-    def _follows_cells(self) -> bool:
+    def follows_cells(self) -> bool:
         """True if the loop follows the cells of its only neighbourhood."""
         return self.program.single_neighbourhood is not None and not (
             self.is_plain or self.program.takes_turns
@@ -100,7 +101,7 @@ class KernelFunction(FunctionBuilder):
     def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
         if join.near.on is not None:
             return GridNeighbours(join, self)
-        if not self._follows_cells:
+        if not self.follows_cells:
             return LiveNeighbours(join, self)
         self.frozen_neighbours = FrozenNeighbours(join, self)
         return self.frozen_neighbours
@@ -247,6 +248,9 @@ class KernelFunction(FunctionBuilder):
             senders = f"for {self.row} in {self._senders}:"
             lines.append(senders if self._senders else f"for {self.index} in range({self.count}):")
             lines += [f"    {line}" for line in body.delivery]
+        lines += body.queue_delivery
+        if self.grown:
+            lines.append(f"return ({', '.join(self.grown)},)")
         return lines
 
     def _order(self, count: str) -> Order:

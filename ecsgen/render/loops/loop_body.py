@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
@@ -49,6 +50,11 @@ class LoopBody(LoopEmitter):
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
+        self.queue_delivery: list[str] = []
+        """Statements after the last row, for messages sent inside of loops."""
+        self._queued: dict[str, list[lowered.SendMessage]] = {}
+        """Messages by their field, of fields to which a statement inside of a loop sends."""
+        self._queues: dict[str, _Queue] = {}
         self._nears = nears
         self.grids = GridParameters(builder)
         self.lookups = Lookups(self, self.grids)
@@ -73,6 +79,7 @@ class LoopBody(LoopEmitter):
 
     def add(self, kernel: lowered.LoweredKernel) -> None:
         """Write all statements of a kernel, under its condition."""
+        self._queued = _queued_messages(kernel)
         if kernel.program.has_commands:
             self._skip_despawned()
         if kernel.program.stream_field is not None and kernel.program.effects.draws:
@@ -90,6 +97,11 @@ class LoopBody(LoopEmitter):
         components = self.builder.source.components
         owned = (name for name, component in components.items() if component.owner == "entity")
         return next(owned, next(iter(components)))
+
+    @property
+    def is_in_loop(self) -> bool:
+        """True if a statement is inside of a loop of the row."""
+        return self._depth > 0
 
     def _skip_despawned(self) -> None:
         """Skip rows of dead entities, and entities and rows despawned since."""
@@ -724,6 +736,9 @@ class LoopBody(LoopEmitter):
             value = self.spread(message.value, message.type)
         tests = [f"{row} != NIL", *([self._alive_test] if self._alive_test else [])]
         with self.block(f"if {' and '.join(tests)}"):
+            if message.is_deferred and message.to.text in self._queued:
+                self._queue_message(message, row, value)
+                return
             if message.is_deferred:
                 self._defer_message(message, row, value)
                 return
@@ -759,6 +774,101 @@ class LoopBody(LoopEmitter):
             self.write(f"{row} = {targets}[{index}]")
             with self.block(f"if {row} != NIL"):
                 self._apply_message(message, row, stored)
+
+    def _queue_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
+        """Store a message in the queue of its field: a row may send any number of them."""
+        field = message.to
+        messages = self._queued[field.text]
+        if field.text not in self._queues:
+            self._queues[field.text] = self._begin_queue(field, messages)
+        queue, size = self._queues[field.text], field.type.elements
+        names = [queue.targets, *filter(None, (queue.senders, queue.numbers))]
+        with self.block(f"if {queue.count} == len({queue.targets})"):
+            self.write(*(f"{name} = grown({name})" for name in names))
+            self.write(f"{queue.sent} = grown({queue.sent}{f', {size}' if size > 1 else ''})")
+        self.write(f"{queue.targets}[{queue.count}] = {row}")
+        if queue.senders:
+            self.write(f"{queue.senders}[{queue.count}] = {self.builder.index}")
+        if queue.numbers:
+            self.write(f"{queue.numbers}[{queue.count}] = {message.number}")
+        self.store(value, _queued(queue.sent, queue.count, message.type, size))
+        self.write(f"{queue.count} += 1")
+
+    def _begin_queue(
+        self, field: lowered.FieldOfRow, messages: Sequence[lowered.SendMessage]
+    ) -> _Queue:
+        """Allocate a queue before the loop, and deliver its messages after the last row."""
+        take, elements = self.names.allocate, field.type.elements
+        is_by_cell = self.builder.follows_cells
+        queue = _Queue(
+            take(f"{field.name}_count"),
+            take(f"{field.name}_to"),
+            take(f"{field.name}_sent"),
+            take(f"{field.name}_from") if is_by_cell else "",
+            take(f"{field.name}_step") if len(messages) > 1 else "",
+        )
+        size = f"{elements} * 64" if elements > 1 else "64"
+        self.arrays += [
+            f"{queue.count} = 0",
+            f"{queue.targets} = np.empty(64, np.int64)",
+            f"{queue.sent} = np.empty({size}, {SCALARS[field.type.scalar].numpy})",
+        ]
+        numbers = filter(None, (queue.senders, queue.numbers))
+        self.arrays += [f"{name} = np.empty(64, np.int64)" for name in numbers]
+        with self.into(self.queue_delivery):
+            index, row = take("m"), take("to_row")
+            head = f"for {index} in range({queue.count})"
+            if queue.senders:
+                order = f"{queue.senders}[:{queue.count}].argsort(kind='mergesort')"
+                head = f"for {index} in {order}"
+            with self.block(head):
+                self.write(f"{row} = {queue.targets}[{index}]")
+                for message in messages:
+                    stored = _queued(queue.sent, index, message.type, elements)
+                    with (
+                        self.block(f"if {queue.numbers}[{index}] == {message.number}")
+                        if queue.numbers
+                        else nullcontext()
+                    ):
+                        self._apply_message(message, row, stored)
+        return queue
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """Variables with messages that wait for the last row."""
+
+    count: str
+    targets: str
+    """Array with the rows that get them."""
+    sent: str
+    """Array with the values."""
+    senders: str
+    """Array with the rows that sent them, if these run in another order."""
+    numbers: str
+    """Array with the numbers of the statements, if there are several."""
+
+
+def _queued(array: str, index: str, type_: Type, elements: int) -> Value:
+    """Return the elements of a queued value; `elements`: those of the field."""
+    start = f"{elements} * {index}" if elements > 1 else index
+    return Value(type_, lambda element: Code(f"{array}[{plus(start, element)}]"))
+
+
+def _queued_messages(kernel: lowered.LoweredKernel) -> dict[str, list[lowered.SendMessage]]:
+    """Return the messages to each field to which some statement inside of a loop sends."""
+    inside = {
+        message.to.text
+        for loop in lowered.walk_statements(kernel.body)
+        if isinstance(loop, lowered.For | lowered.While)
+        for message in lowered.walk_statements(loop.body)
+        if isinstance(message, lowered.SendMessage)
+    }
+    queued: dict[str, list[lowered.SendMessage]] = {}
+    for message in kernel.messages:
+        if message.to.text in inside:
+            queued.setdefault(message.to.text, []).append(message)
+    return queued
 
 
 class VectorBody(LoopBody):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import nullcontext
 from functools import partial, reduce
+from math import prod
 
 from ecsgen.kernels import statements
+from ecsgen.model import Component
 from ecsgen.model.typed_tree import HANDLE, Constant, Expression
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import field_of
@@ -178,11 +180,30 @@ class CommandEmitter:
             turns = self._parameter(
                 f"spawn_turns_{number}", "i64", f"spawn_batches[{number}].turns"
             )
-            body.write(f"{index} = {count}", f"{turns}[{index}] = {self._builder.turn}")
+            body.write(f"{index} = {count}")
+            arrays = {turns: (number, "", "")}
+            for component, name in values:
+                arrays[self._spawned(number, component, name)] = number, component.module, name
+            if body.is_in_loop:  # a row may spawn any number of times
+                self._builder.grown.update(arrays)
+                with body.block(f"if {index} == len({turns})"):
+                    body.write(f"{turns} = grown({turns})")
+                    for component, name in values:
+                        array, field = self._spawned(number, component, name), field_of(
+                            component, name
+                        )
+                        elements = prod(field.type.shape)
+                        more = f", {elements}" if elements > 1 else ""
+                        body.write(f"{array} = grown({array}{more})")
+            body.write(f"{turns}[{index}] = {self._builder.turn}")
             for (component, name), value in values.items():
-                field, module = field_of(component, name), component.module
-                passed = f"spawn_batches[{number}].flat({literal(module)}, {literal(name)})"
-                array = self._parameter(f"{module}_{name}_{number}", field.type.scalar, passed)
+                field, array = field_of(component, name), self._spawned(number, component, name)
                 held = self._builder.cells([array], value.type.of_shape(field.type.shape), index)
                 body.store(value, held)
             body.write(*reservations, f"{count} += 1")
+
+    def _spawned(self, number: int, component: Component, name: str) -> str:
+        """Return the parameter with the values of a field of spawned rows."""
+        module, scalar = component.module, field_of(component, name).type.scalar
+        passed = f"spawn_batches[{number}].flat({literal(module)}, {literal(name)})"
+        return self._parameter(f"{module}_{name}_{number}", scalar, passed)

@@ -39,12 +39,19 @@ class LoopMethod(KernelMethod):
 
     @property
     def printed(self) -> Printed:
-        after = ["    _commands.apply()"] if self._program.has_commands else []
+        after = [self._keeping] if self.function.grown else []
+        after += ["    _commands.apply()"] if self._program.has_commands else []
         after += self._warning
         method = self.text(self._setup_lines, "\n".join([self._call, *after]))
         sieve = self.function.sieve
         constants = tuple(sieve.constants.lines) if sieve else ()
         return Printed(method, self.function.text, constants=constants)
+
+    @property
+    def _keeping(self) -> str:
+        """The statement that keeps arrays that the function has replaced by larger ones."""
+        arrays = literal(tuple(self.function.grown.values()))
+        return call("_commands.keep_grown", [arrays, "_grown"], 4)
 
     @property
     def _warning(self) -> list[str]:
@@ -159,6 +166,8 @@ class LoopMethod(KernelMethod):
     @property
     def _call(self) -> str:
         name, parameters = self.function.name, self.function.parameters
+        if self.function.grown:
+            name = f"_grown = {name}"
         if self.function.is_plain:
             return '    with np.errstate(all="ignore"):\n' + _call_text(name, parameters, 12)
         if not self.takes_rows or self._keeps_numbers:

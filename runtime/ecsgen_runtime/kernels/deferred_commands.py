@@ -63,6 +63,18 @@ class SpawnBatch:
         """Return the values of a field, as loops write them."""
         return self.columns[manager, field].reshape(-1)
 
+    def holding(self, world: WorldBase, grown: Mapping[tuple[str, str], Any]) -> SpawnBatch:
+        """Return a batch with the turns, by two empty names, and flat values of longer arrays."""
+        turns = np.asarray(grown["", ""])
+        if len(turns) == len(self.turns):
+            return self
+        batch = SpawnBatch(world, self.spec, len(turns))
+        batch.turns[: len(turns)] = turns
+        for key, column in batch.columns.items():
+            size = min(len(grown[key]), column.size)
+            column.reshape(-1)[:size] = grown[key][:size]
+        return batch
+
 
 class DeferredCommands:
     """Spawns and despawns of one kernel call, applied together at its end."""
@@ -289,6 +301,17 @@ class CommandBuffer(DeferredCommands):
         self.capacity = count
         self.spawn_batches = [SpawnBatch(world, spec, count) for spec in spawns]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
+
+    def keep_grown(self, names: Sequence[tuple[int, str, str]], arrays: Sequence[Any]) -> None:
+        """Take the arrays that a loop has made longer; `names`: of which spawns they are, and of
+        which manager and field, both empty for the turns."""
+        batches: dict[int, dict[tuple[str, str], Any]] = {}
+        for (number, manager, field), array in zip(names, arrays, strict=True):
+            batches.setdefault(number, {})[manager, field] = array
+        self.spawn_batches = [
+            batch.holding(self._world, batches[number]) if number in batches else batch
+            for number, batch in enumerate(self.spawn_batches)
+        ]
 
 
 class BlockCommandBuffer(DeferredCommands):

@@ -1,12 +1,24 @@
-"""What loops in kernels need beside their code: warnings about those that were cut off."""
+"""What loops in kernels need beside their code: longer arrays, and warnings about loops that were
+cut off."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def grown(array: Any, elements: int = 1) -> Any:
+    """Return an array, or a memoryview, more than twice as long, with the same first elements.
+
+    `elements`: how many belong to a row.
+    """
+    larger = np.empty(2 * len(array) + 8 * elements, np.asarray(array).dtype)
+    larger[: len(array)] = array
+    return larger.data if isinstance(array, memoryview) else larger
 
 
 def warn_of_cut_off(
