@@ -134,6 +134,20 @@ class _Lowering:
                     body, _ = self._block(step.body)
                     draws = count_draws(tree.expressions_of(None, step.body)) > 0
                     self._out.append(statements.For(step.counter, start, stop, draws, body))
+                case tree.NeighbourLoop():
+                    self._out.append(statements.Comment(step.text))
+                    self._list(step.near)
+                    self._forget_all()
+                    body, _ = self._block(step.body)
+                    nodes = tree.walk(*tree.expressions_of(None, step.body))
+                    needs_offset = any(
+                        isinstance(node, tree.Offset | tree.Distance) and node.near == step.near
+                        for node in nodes
+                    )
+                    draws = step.whom != tree.TRUE
+                    self._out.append(
+                        statements.ForNeighbours(step.near, draws, step.whom, needs_offset, body)
+                    )
                 case tree.WhileLoop():
                     self._while(step)
                 case tree.Jump():

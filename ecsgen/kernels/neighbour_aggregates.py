@@ -67,6 +67,16 @@ class NeighbourScope:
             raise KernelError("E802", "neighbours belong to no entity", node)
         return tree.NeighbourField(kind, tree.ID_SLOT, owner, self.name)
 
+    def stream(self, node: ast.AST) -> tree.NeighbourField:
+        """Return what tells a neighbour apart for random numbers. Raises E812 without it."""
+        owner, component = next(iter(self.members.items()))
+        if len(self.members) > 1 or component.owner == "none" or component.instances == "one":
+            return self.itself(node)
+        if component.ids:
+            return tree.NeighbourField(Type("u32"), tree.ID_SLOT, owner, self.name)
+        message = f"rows of {quote(component.name)} have nothing to draw random numbers by"
+        raise KernelError("E812", message, node, "give it ids: true")
+
 
 @dataclass(slots=True)
 class NeighbourScopes:
@@ -77,11 +87,13 @@ class NeighbourScopes:
     """`Scope.field`."""
     current: str = ""
     """The neighbourhood of the aggregate that is being typed; empty outside of aggregates."""
+    loops: dict[str, str] = field(default_factory=dict)
+    """The neighbourhoods of the loops around a step, by the name of the neighbour."""
 
     @property
     def names(self) -> frozenset[str]:
         """Names that have a meaning of neighbours."""
-        return frozenset((*self.by_name, OFFSET, DISTANCE))
+        return frozenset((*self.by_name, *self.loops, OFFSET, DISTANCE))
 
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
@@ -92,7 +104,7 @@ class NeighbourScopes:
         """Return the expression for `other.field`, `other.Component.field` or `prey.offset`; None
         without a neighbourhood's name in front."""
         name, path = path_of(node)
-        if name not in self.by_name:
+        if name not in self.by_name and name not in self.loops:
             return None
         near = self._require(name, node)
         if path == [tree.ENTITY] and not near.is_cells:
@@ -135,6 +147,8 @@ class NeighbourScopes:
         return tree.Occupied(BOOL, path[0], name)
 
     def _require(self, name: str, node: ast.AST) -> NeighbourScope:
+        if name in self.loops:
+            return self.by_name[self.loops[name]]
         if not self.current:
             message = f"{quote(name)} is used outside an aggregate over neighbours"
             only = next(iter(self.by_name))
@@ -158,7 +172,8 @@ class NeighbourScopes:
         """Return the neighbourhood that an aggregate names; the only one needs no name."""
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
         names = (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
-        named = list(dict.fromkeys(name for name in names if name in self.by_name))
+        asked = (name for name in names if name in self.by_name and name not in self.loops)
+        named = list(dict.fromkeys(asked))
         if len(self.by_name) == 1:
             return next(iter(self.by_name.values()))
         if len(named) != 1:
@@ -179,10 +194,16 @@ def path_of(node: ast.expr) -> tuple[str, list[str]]:
 
 
 def begins_with_other(node: ast.AST, near: NeighbourScopes | None) -> bool:
-    """Return True for a neighbour's field, or an element of it."""
+    """Return True for a neighbour's field, or an element of it, outside of loops over these."""
+    name = first_name(node)
+    return near is not None and name in near.by_name and name not in near.loops
+
+
+def first_name(node: ast.AST) -> str:
+    """Return the name in front of attributes and indices; "" without one."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
-    return near is not None and isinstance(node, ast.Name) and node.id in near.by_name
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_aggregate(node: ast.Call, name: str) -> bool:
@@ -211,6 +232,9 @@ def type_aggregate(
     is_by = name in ("min_by", "max_by")
     check_count(name, node, 2 if is_by else AGGREGATES[name].arity, None if is_by else 1)
     near = nears.scope_of(node)
+    if near.name in nears.loops.values():
+        message = f"a loop over {quote(near.name)} asks no questions about {quote(near.name)}"
+        raise KernelError("E813", message, node, "give it a local name in a step before")
     first = node.args[0] if node.args and name == "count" else None
     is_neighbour = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
     nears.current = near.name

@@ -22,6 +22,7 @@ _BEGINNINGS: Final = (
     tree.Argument,
     tree.ReferencedField,
     tree.NeighbourAggregate,
+    tree.NeighbourField,
 )
 
 

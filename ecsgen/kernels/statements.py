@@ -241,6 +241,20 @@ class For(Compound):
 
 
 @dataclass(frozen=True)
+class ForNeighbours(Compound):
+    """Run a block for each of the listed rows, but those of the dead."""
+
+    near: str
+    draws: bool
+    """True if random numbers are drawn, with each neighbour others."""
+    whom: tree.Expression
+    """What tells the neighbour apart, where random numbers are drawn."""
+    needs_offset: bool
+    """True if the neighbour's offset or distance is read."""
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
 class While(Compound):
     """Run a block as long as a test holds; `at_most` so many times, then say so."""
 

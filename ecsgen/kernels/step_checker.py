@@ -4,16 +4,16 @@ way to each."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints, operations
 from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.literals import Literal
-from ecsgen.kernels.neighbour_aggregates import begins_with_other
+from ecsgen.kernels.neighbour_aggregates import begins_with_other, first_name
 from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
-from ecsgen.kernels.random_numbers import numbering
+from ecsgen.kernels.random_numbers import numbering, takes_numbers
 from ecsgen.kernels.scope import Scope, make_silent_error
 from ecsgen.kernels.type_checker import TypeChecker, unsupported
 from ecsgen.kernels.type_rules import (
@@ -30,6 +30,8 @@ ParsedSteps = tuple[SourceText, list[ast.stmt]]
 """A text of the schema, and its statements."""
 
 _I64: Final = Type("i64")
+_COLUMNS: Final = (tree.ENTITY, tree.CELL_ID, tree.ID_SLOT)
+"""Columns that managers keep."""
 
 
 def walk_statements(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, ast.stmt]]:
@@ -104,6 +106,8 @@ class StepChecker:
                 return self._commands.step(call, text.line_of(statement))
             case ast.If():
                 return self._branch(text, statement)
+            case ast.For(iter=ast.Name(id=name)) if name in self._near_names:
+                return self._neighbour_loop(text, statement, name)
             case ast.For():
                 return self._loop(text, statement)
             case ast.While():
@@ -150,7 +154,7 @@ class StepChecker:
             ) if (1 <= len(arguments) <= 2):
                 bounds = [self._bound(argument) for argument in arguments]
             case _:
-                hint = "'for' goes over range(n) or range(a, b)"
+                hint = "'for' goes over range(n), range(a, b) or neighbours"
                 raise KernelError("E801", "a loop cannot go over this", node.iter, hint)
         scope, counter = self._scope, tree.Local(_I64, name)
         self._check_counter(name, node.target)
@@ -162,6 +166,31 @@ class StepChecker:
         del scope.locals_[name]
         scope.ways[name] = f"{quote(name)} is known in its loop alone"
         return tree.RangeLoop(text.line_of(node), counter, start, bounds[-1], body)
+
+    @property
+    def _near_names(self) -> Collection[str]:
+        near = self._scope.neighbours
+        return () if near is None else near.by_name
+
+    def _neighbour_loop(self, text: SourceText, node: ast.For, near: str) -> tree.NeighbourLoop:
+        self._refuse_loop(node)
+        nears, target = self._scope.neighbours, node.target
+        assert nears is not None
+        if not isinstance(target, ast.Name):
+            raise KernelError("E801", "a loop gives a neighbour one name", target)
+        if near in nears.loops.values():
+            raise KernelError("E813", f"a loop over {quote(near)} holds no other", node)
+        if target.id in nears.names - {near}:
+            raise KernelError("E103", f"{quote(target.id)} means something else here", target)
+        if target.id != near:
+            self._check_counter(target.id, target)
+        nears.loops[target.id] = near
+        body = self._looped(text, node.body, set())
+        del nears.loops[target.id]
+        self._scope.ways[target.id] = f"{quote(target.id)} is known in its loop alone"
+        draws = any(map(takes_numbers, tree.walk(*tree.expressions_of(None, body))))
+        whom = nears.by_name[near].stream(node) if draws else tree.TRUE
+        return tree.NeighbourLoop(text.line_of(node), near, whom, body)
 
     def _check_counter(self, name: str, node: ast.expr) -> None:
         scope = self._scope
@@ -221,6 +250,8 @@ class StepChecker:
             assert scope.neighbours is not None
             hint = f"let each row ask, or send to {scope.neighbours.nearest(node)}"
             raise KernelError("E811", "a kernel cannot assign to neighbours", node, hint)
+        if scope.neighbours is not None and first_name(node) in scope.neighbours.loops:
+            return self._to_neighbour(step, node, text)
         if isinstance(node, ast.Name):
             if node.id in scope.invalid_names:
                 self._checker.value(step.value)  # may be wrong in its own right
@@ -243,6 +274,22 @@ class StepChecker:
                 raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
         operand = self._right_side(step, read)
         return tree.Step(target, convert_for_target(operand, read.type, step.value), index, text)
+
+    def _to_neighbour(self, step: Assignment, node: ast.expr, text: str) -> tree.Step:
+        """Return a message to the neighbour that a loop has come to, or in turns an assignment."""
+        nears = self._scope.neighbours
+        assert nears is not None
+        read = self._read_target(node)
+        field, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
+        if isinstance(field, tree.ReferencedField):
+            return self._message(step, read, field, index, text)
+        near = nears.by_name[nears.loops[first_name(node)]]
+        if not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS:
+            raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node)
+        component = near.members[field.owner]
+        handle = tree.NeighbourRow(tree.HANDLE, near.name, field.owner)
+        target = tree.ReferencedField(field.type, component.name, field.name, handle, ())
+        return self._message(step, read, target, index, text)
 
     def _check_own_field(self, target: tree.FieldValue, node: ast.expr) -> None:
         if target.owner == tree.PARENT:

@@ -203,6 +203,15 @@ class Distance:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighbourRow:
+    """The row of the neighbour that a loop has come to, as a handle: it leads nowhere else."""
+
+    type: Type
+    near: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class Occupied:
     """True if a row of a component stands on a neighbour, which is a cell."""
 
@@ -259,6 +268,7 @@ Expression = (
     | NeighbourField
     | Offset
     | Distance
+    | NeighbourRow
     | Occupied
     | NeighbourAggregate
 )
@@ -421,6 +431,18 @@ class RangeLoop(Compound):
 
 
 @dataclass(frozen=True)
+class NeighbourLoop(Compound):
+    """`for other in near`: steps that happen for one neighbour after the other."""
+
+    EXPRESSIONS = ("whom",)
+    text: str
+    near: str
+    whom: Expression
+    """What tells the neighbour apart, for random numbers."""
+    body: tuple[AnyStep, ...]
+
+
+@dataclass(frozen=True)
 class WhileLoop(Compound):
     """`while`: steps that happen as long as a condition holds, `at_most` so many times."""
 
@@ -539,7 +561,8 @@ class Program:
     @property
     def has_loops(self) -> bool:
         """True if some steps may happen several times."""
-        return any(isinstance(step, RangeLoop | WhileLoop) for step in walk_steps(self.steps))
+        loops = RangeLoop | NeighbourLoop | WhileLoop
+        return any(isinstance(step, loops) for step in walk_steps(self.steps))
 
     @property
     def whiles(self) -> tuple[WhileLoop, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -160,6 +161,14 @@ class AggregateLoop:
             case "min_by" | "max_by":
                 self._keep_best(aggregate)
         return [self._choose(type_, value, aggregate.number)]
+
+    @contextmanager
+    def neighbours(self, needs_offset: bool) -> Iterator[None]:
+        """Loop over all listed neighbours."""
+        kind = Type(self._near.scalar, (self._near.axes,))
+        parts = [Offset(kind, self._near.join.near.name)] if needs_offset else []
+        for _ in self._each_neighbour(*parts, is_counted=False):
+            yield
 
     def _sum_up(self, totals: Sequence[RunningTotal]) -> list[Value]:
         looped = [total for total in totals if total.parts]

@@ -351,6 +351,8 @@ class LoopBody(LoopEmitter):
                     self._branch(statement)
                 case lowered.For():
                     self._loop_over(statement)
+                case lowered.ForNeighbours():
+                    self._loop_over_neighbours(statement)
                 case lowered.While():
                     self._loop_while(statement)
                 case lowered.Jump(kind):
@@ -413,6 +415,31 @@ class LoopBody(LoopEmitter):
     def _bound(self, node: tree.Expression) -> str:
         return self.own_number(node) or self.value(node).at(0).text
 
+    def _loop_over_neighbours(self, loop: lowered.ForNeighbours) -> None:
+        near = self._nears[loop.near]
+        with AggregateLoop(self, near).neighbours(loop.needs_offset), self._inside_loop():
+            if test := self._dead_neighbour_test(near):
+                self.write(f"if {test}:", "    continue")
+            whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
+            whom = f"int({whom})" if whom and self.builder.is_plain else whom
+            with self._pass_of(whom, is_counted=False):
+                self._block(loop.body)
+        self._end_row_after(loop)
+
+    def _dead_neighbour_test(self, near: NeighbourAccess) -> str:
+        """Return the test that a neighbour has died since the loop began; "" if none can."""
+        tests = []
+        for owner, component in near.join.components.items():
+            if marks := self.lookups.despawned_rows(component.name):
+                tests.append(f"{marks}[{near.row_of(owner)}]")
+        components = near.join.components.items()
+        owned = next((name for name, c in components if c.owner == "entity"), None)
+        if owned is not None:
+            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, near.join.near.name)
+            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
+            tests += [f"not ({alive})"] if alive else []
+        return " or ".join(tests)
+
     def _loop_while(self, loop: lowered.While) -> None:
         passes = self.names.allocate("passes")
         drawn = f"{passes} + 1" if loop.draws else ""
@@ -444,14 +471,14 @@ class LoopBody(LoopEmitter):
         return passes
 
     @contextmanager
-    def _pass_of(self, number: str) -> Iterator[None]:
+    def _pass_of(self, number: str, is_counted: bool = True) -> Iterator[None]:
         """Draw other random numbers in each pass of a loop; `number`: which pass it is, or what
-        stands for it, "" if none are drawn. A variable of that name is counted up."""
+        stands for it, "" if none are drawn; `is_counted`: a variable is counted up."""
         if not number:
             yield
             return
         outer = self.row_key, self._who
-        if number.isidentifier():
+        if is_counted and number.isidentifier():
             self.write(f"{number} += 1")
         self.row_key, self._who = self._pass_key(number)
         yield
@@ -486,10 +513,10 @@ class LoopBody(LoopEmitter):
             self.first.append(f"{self._ended_name} = False")
         return self._ended_name
 
-    def _end_row_after(self, loop: lowered.For | lowered.While) -> None:
+    def _end_row_after(self, loop: lowered.Compound) -> None:
         """End the row if it has ended inside of a loop."""
         ends = (lowered.Jump("return"), lowered.QueueDespawnSelf, lowered.QueueDespawn)
-        inside = lowered.walk_statements(loop.body)
+        inside = lowered.walk_statements(loop.blocks[-1])
         if any(statement == ends[0] or isinstance(statement, ends[1:]) for statement in inside):
             self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
 
@@ -655,6 +682,11 @@ class LoopBody(LoopEmitter):
             self.write(f"{there} = {moved}")
 
     def _find_row(self, lookup: lowered.FindRow) -> None:
+        if isinstance(lookup.handle, tree.NeighbourRow):
+            near = self._nears[lookup.handle.near]
+            row = near.row_of(lookup.handle.owner)
+            self._found_rows[lookup.row] = self.assign(Code(row, Precedence.CALL), "their_row")
+            return
         handle = self.keep_number(self.value(lookup.handle)).at(0).text
         if not lookup.row.component:
             alive = self.lookups.alive(handle)
@@ -860,8 +892,8 @@ def _queued_messages(kernel: lowered.LoweredKernel) -> dict[str, list[lowered.Se
     inside = {
         message.to.text
         for loop in lowered.walk_statements(kernel.body)
-        if isinstance(loop, lowered.For | lowered.While)
-        for message in lowered.walk_statements(loop.body)
+        if isinstance(loop, lowered.Compound) and not isinstance(loop, lowered.If)
+        for message in lowered.walk_statements(loop.blocks[-1])
         if isinstance(message, lowered.SendMessage)
     }
     queued: dict[str, list[lowered.SendMessage]] = {}

@@ -274,10 +274,13 @@ class GridNeighbours(NeighbourAccess):
             if self.is_python:
                 return uniform(node.type, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
             return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
-        row = self._member(node.owner, self.candidate) if self._is_joined else self.candidate
+        row = self.row_of(node.owner)
         if node.name == tree.ID_SLOT:
             return self._id(node, row)
         return self._builder.cells(self._builder.neighbour_arrays(node), node.type, row)
+
+    def row_of(self, owner: str) -> str:
+        return self._member(owner, self.candidate) if self._is_joined else self.candidate
 
     def owner_component(self, value: tree.Expression) -> str:
         is_entity = isinstance(value, tree.NeighbourField) and value.name == tree.ENTITY

@@ -73,6 +73,10 @@ class NeighbourAccess(ABC):
     def _distance(self, type_: Type) -> Value:
         return Value(type_, lambda index: make_call_code("np.sqrt", Code(self.square)))
 
+    def row_of(self, owner: str) -> str:
+        """Return the expression for the neighbour's row in a component."""
+        return self._member(owner, self.candidate)
+
     @abstractmethod
     def _field_value(self, node: tree.NeighbourField) -> Value:
         """Return the elements of a neighbour's field."""
@@ -215,6 +219,10 @@ class FrozenNeighbours(SpaceNeighbours):
         if elements > 1:
             return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {candidate}]"))
         return Value(node.type, lambda p: Code(f"{names[int(p)]}[{candidate}]"), len(names) > 1)
+
+    def row_of(self, owner: str) -> str:
+        members = self.names.get("members", self.names["order"])
+        return f"np.intp({self._member(owner, f'{members}[{self.candidate}]')})"
 
     def setup(self) -> list[str]:
         lines = self._size_lines(self.names["sizes"])
