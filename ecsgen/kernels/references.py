@@ -22,7 +22,6 @@ _BEGINNINGS: Final = (
     tree.Argument,
     tree.ReferencedField,
     tree.NeighbourAggregate,
-    tree.NeighbourField,
 )
 
 
@@ -101,7 +100,9 @@ class References:
         if references.refusal:
             raise KernelError("E810", references.refusal, node, references.hint)
         base = handle.base if isinstance(handle, tree.Element) else handle
-        if not isinstance(base, _BEGINNINGS):
+        near = self.scope.neighbours
+        is_of_loop = near is not None and getattr(base, "near", "") in near.loops.values()
+        if not (isinstance(base, _BEGINNINGS) or is_of_loop):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
             raise KernelError("E810", message, node, "give it a local name in a step before")
 

@@ -318,12 +318,29 @@ class StepChecker:
             apply_operation(operator, [read, operand], sent)  # reports types and shapes
             value = convert_for_target(operand, read.type, sent)
             return tree.Step(target, value, index, text, operator)
-        if scope.takes_turns:
-            value = convert_for_target(self._right_side(step, read), read.type, step.value)
-            return tree.Step(target, value, index, text, "=")
+        value = convert_for_target(self._right_side(step, read), read.type, step.value)
+        if not scope.takes_turns:
+            self._check_assigning(target, read, value, node)
+        return tree.Step(target, value, index, text, "=")
+
+    def _check_assigning(
+        self,
+        target: tree.ReferencedField,
+        read: tree.Expression,
+        value: tree.Expression,
+        node: ast.expr,
+    ) -> None:
+        """Refuse values that all rows at once cannot assign: of several the last one stands."""
         turns = "give the kernel turns: random, or turns: rows"
-        hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
-        raise KernelError("E811", "several rows may mean the same one", node, hint)
+        field = read.base if isinstance(read, tree.Element) else read
+        if field in tree.walk(value):
+            message = "several rows may mean the same one, and each would read it as it was"
+            hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
+            raise KernelError("E811", message, node, hint)
+        component = self._scope.reference_scope.components[target.component]
+        if component.on is not None and component.on.field == target.name:
+            message = f"which row moves {quote(target.text)} last depends on their order"
+            raise KernelError("E817", message, node, turns)
 
     def _message_parts(
         self, step: Assignment, target: tree.Expression

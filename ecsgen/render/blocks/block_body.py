@@ -615,7 +615,8 @@ class BlockBody:
         living = f"{self._senders} & {living}" if self._senders else living
         clean = managers.no_dead_test(component) if component else ""
         if clean and managers.components[component].lookup != "direct":
-            living = f"{self._senders or None} if {clean} else {living}"
+            everyone = self._senders or self._form.program.has_blocks or None
+            living = f"{everyone} if {clean} else {living}"
         self._senders = self.emit.materialise("heard", living, "bool", False).text
         self._heard = self._senders if self._form.program.has_blocks else ""
 
@@ -627,10 +628,9 @@ class BlockBody:
         to = f"np.broadcast_to({rows.text}, {identities}.shape)" if rows.is_uniform else rows.text
         value, senders = emit.value(statement.value), self._senders
         if self._are_picked:
-            running = self._running or LIVING
-            if self._heard:
-                running = f"{running} & {self._heard}"
-            to, senders = f"np.where({running}, {to}, NIL)", ""
+            living = LIVING if self._form.program.has_commands else ""
+            masks = " & ".join(filter(None, (self._running or living, self._heard)))
+            to, senders = f"np.where({masks}, {to}, NIL)" if masks else to, ""
         for outbox in self._outboxes:
             if statement in outbox.sends:
                 outbox.send(emit, statement, to, value, senders)

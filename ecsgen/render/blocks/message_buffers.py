@@ -23,8 +23,11 @@ class Outbox:
 
     @property
     def ufunc(self) -> str:
-        """Ufunc that applies a message to the field: `np.add` if operators differ."""
+        """Ufunc that applies a message to the field: `np.add` if operators differ; None for
+        messages that assign."""
         operators = {send.operator for send in self.sends}
+        if operators == {"="}:
+            return "None"
         return f"np.{UFUNCS[operators.pop() if len(operators) == 1 else '+']}"
 
     def begin(self, emit: BlockEmitter, managers: ManagerExpressions, is_near: bool) -> None:

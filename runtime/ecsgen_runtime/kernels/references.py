@@ -90,11 +90,11 @@ def _of_living(rows: RowArray, entities: EntityPool, owners: EntityArray) -> Row
 class Messages:
     """Messages to a field that the kernel neither reads nor writes: delivered with each block.
 
-    `column` has rows last, `ufunc` combines its cells with messages, `steps` is the number of the
-    kernel's steps that send to the field.
+    `column` has rows last, `ufunc` combines its cells with messages (None: the last one is
+    assigned), `steps` is the number of the kernel's steps that send to the field.
     """
 
-    def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
+    def __init__(self, column: NDArray[Any], ufunc: np.ufunc | None, steps: int) -> None:
         self._column = column
         self._ufunc = ufunc
         self._steps = steps
@@ -152,7 +152,9 @@ class Messages:
             return
         for element in np.ndindex(self._column.shape[:-1]):
             cells, sent_values = self._column[element], values[element]
-            if self._ufunc is np.logical_or:  # five times as fast as its `at`
+            if self._ufunc is None:
+                cells[rows] = sent_values
+            elif self._ufunc is np.logical_or:  # five times as fast as its `at`
                 cells[rows[sent_values]] = True
             elif self._ufunc is np.logical_and:
                 cells[rows[~sent_values]] = False

@@ -379,7 +379,7 @@ class CellMessages(DeferredMessages):
     rows."""
 
     def __init__(
-        self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NeighbourBlocks
+        self, column: NDArray[Any], ufunc: np.ufunc | None, steps: int, blocks: NeighbourBlocks
     ) -> None:
         super().__init__(column, ufunc, steps)
         self._blocks = blocks
