@@ -283,52 +283,6 @@ def test_queries_find_the_same(packages: Packages, name: str, count: int) -> Non
     assert states[0] == states[1]
 
 
-def act(world: Any, name: str) -> None:
-    """Do something in the midst of a loop."""
-    entity = next(iter(world.entities))
-    acts: dict[str, Callable[[], Any]] = {
-        "nothing": lambda: None,
-        "create": world.entities.create,
-        "destroy": lambda: world.destroy(entity),
-        "row": lambda: world.seat.create(world.entities.create()),
-        "other row": lambda: world.twig.create(world.entities.create()),
-        "remove": lambda: world.ward.remove(entity),
-        "write": lambda: world.seat.set_row_number(0, (1, 2)),
-    }
-    acts[name]()
-
-
-@pytest.mark.parametrize(
-    "name", ["nothing", "create", "destroy", "row", "other row", "remove", "write"]
-)
-@pytest.mark.parametrize("step", [-1, 0, 1, 39])
-def test_loops_end_with_changes(packages: Packages, name: str, step: int) -> None:
-    """Before the loop's first step, within, and in its last."""
-    outcomes = []
-    for package in packages:
-        world = package.Yard()
-        entities = world.spawn(400, seat={}, branch={})
-        world.ward.create_many(entities[::2])
-        world.destroy_many(entities[40:])
-        assert len(world.seats) == 40
-        seen: list[Any] = []
-
-        def loop(world: Any = world, seen: list[Any] = seen) -> None:
-            rows = iter(world.seats)
-            if step < 0:
-                act(world, name)
-            for number, row in enumerate(rows):
-                seen.append((row.entity, row.seat, row.ward))
-                if number == step:
-                    act(world, name)
-            seen.append(list(rows))
-
-        outcomes.append((outcome(loop), outcome(loop), seen))
-        rows = iter(world.seats)
-        assert type(rows).__name__ == ("Loop" if package is packages[0] else "generator")
-    assert outcomes[0] == outcomes[1]
-
-
 def test_entities_join_a_group(packages: Packages) -> None:
     """Whoever comes last to a group's members brings the rows of the others along, in C."""
     states = []

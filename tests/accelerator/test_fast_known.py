@@ -45,7 +45,6 @@ CALLED = """
     world.entity_views:EntityViewWorld _create_plain
     world.world_base:DeferredDespawns _flush _small_batch_doomed
     world.queries.query:QueryJoin _way _blocks _narrow
-    world.queries.query:RowQuery _steps
 """
 """Methods that those in C would call: they do the same themselves."""
 

@@ -3,7 +3,7 @@
 #include "class_plans.h"
 
 /* The types of the module, those of plans first. */
-enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, LOOP, METHOD, N_TYPES };
+enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, METHOD, N_TYPES };
 
 #define N_PLANS PROPERTY
 
@@ -182,7 +182,7 @@ static PyType_Spec method_spec = {
 
 static PyType_Spec *const specs[N_TYPES] = {
     &entities_spec, &component_spec, &world_spec, &proxy_spec,  &join_spec,
-    &property_spec, &rows_spec,      &loop_spec,  &method_spec,
+    &property_spec, &rows_spec,      &method_spec,
 };
 
 static int

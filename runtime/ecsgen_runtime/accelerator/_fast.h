@@ -155,10 +155,6 @@ typedef struct {
     PyObject *empty, *dtype;                  /* what makes an array of rows */
     Py_ssize_t entities, required, optional, any_of, none_of; /* slots */
     Py_ssize_t manager;                       /* of a member */
-    PyTypeObject *loop_kind;                  /* of what iterates over a query */
-    PyObject *join, *version, *changes;       /* names */
-    PyObject *changed;                        /* what makes the error of a loop */
-    Py_ssize_t state, data;                   /* slots */
 } Join;
 
 /* A generated method with a function in C before it. */

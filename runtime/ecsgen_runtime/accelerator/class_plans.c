@@ -384,8 +384,7 @@ read_proxy(Proxy *plan, PyObject *spec)
 
 static const Place join_slots[] = {
     AT(Join, entities), AT(Join, required), AT(Join, optional), AT(Join, any_of),
-    AT(Join, none_of),  AT(Join, manager),  AT(Join, state),    AT(Join, data),
-    {NULL, 0},
+    AT(Join, none_of),  AT(Join, manager),  {NULL, 0},
 };
 
 int
@@ -401,10 +400,5 @@ read_join(Join *plan, PyObject *spec)
     plan->match_kind = item(spec, "match");
     plan->empty = item(spec, "empty");
     plan->dtype = item(spec, "dtype");
-    plan->loop_kind = (PyTypeObject *)typed_item(spec, "loop", &PyType_Type);
-    plan->join = typed_item(spec, "join", &PyUnicode_Type);
-    plan->version = typed_item(spec, "version", &PyUnicode_Type);
-    plan->changes = typed_item(spec, "changes", &PyUnicode_Type);
-    plan->changed = item(spec, "changed");
     return has_all(plan, join_slots) ? 0 : -1;
 }

@@ -20,13 +20,8 @@ extern PyType_Spec proxy_spec;
 extern PyType_Spec join_spec;
 extern PyType_Spec property_spec;
 extern PyType_Spec rows_spec;
-extern PyType_Spec loop_spec;
 
 /* Let objects of a class of proxies find their properties in C. */
 void find_attributes_quickly(PyTypeObject *kind);
-
-/* Stands before what loops over a query. */
-PyObject *loop_over_query(PyObject *callable, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames);
 
 #endif

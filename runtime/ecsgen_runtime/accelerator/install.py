@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._fast import Component, Entities, Join, Loop, Method, Property, Proxy, Rows, World
+from ._fast import Component, Entities, Join, Method, Property, Proxy, Rows, World
 from .supported import (
     NEEDED,
     Chosen,
@@ -24,7 +24,7 @@ from .supported import (
     supports_all_steps,
 )
 
-_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities", "state", "data")
+_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities")
 
 
 def install_join(kind: Kind) -> None:
@@ -34,7 +34,7 @@ def install_join(kind: Kind) -> None:
     slots = {name: name for name in _JOIN_SLOTS}
     spec = {
         "kind": kind,
-        "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
+        "names": ("_blocks", "_join", "_narrow", "_way"),
         "parts": kind,
         "part_names": (),
         "slots": slots_of(kind, slots) | slots_of(members["QueryMember"], {"manager": "manager"}),
@@ -45,21 +45,8 @@ def install_join(kind: Kind) -> None:
         "match": modules["QueryMatch"],
         "empty": np.empty,
         "dtype": np.intp,
-        "loop": Loop,
-        "join": "_join",
-        "version": sys.intern("_version"),
-        "changes": "changes",
-        "changed": modules["changed_during_iteration_error"],
     }
     _put(kind, Join, spec, {"_join": (getattr_static(kind, "_join"), "join", 0)})
-
-
-def install_loop(kind: Kind) -> None:
-    """Put a function in C before the method that loops over a query, if its join has one."""
-    join = getattr_static(sys.modules[kind.__module__].QueryJoin, "_join")
-    if isinstance(join, Method):
-        loop = getattr_static(kind, "_while_unchanged")
-        kind._while_unchanged = Method(join.plan, loop, "loop")
 
 
 ROW: Final = -1
@@ -134,8 +121,6 @@ def install(kind: Kind) -> None:
         install_proxy(kind)
     elif hasattr(kind, "_match_again"):
         install_join(kind)
-    elif hasattr(kind, "_while_unchanged"):
-        install_loop(kind)
     elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):

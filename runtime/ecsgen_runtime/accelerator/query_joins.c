@@ -244,6 +244,5 @@ join(PARAMETERS)
 
 const Function join_functions[] = {
     {"join", join},
-    {"loop", loop_over_query},
     {NULL, NULL},
 };

@@ -514,6 +514,3 @@ class RowQuery(QueryBase[RowsT, RowT]):
             yield row
         if self._join.changes() != state:
             raise changed_during_iteration_error()
-
-
-install_accelerator(RowQuery)
