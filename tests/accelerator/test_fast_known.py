@@ -32,7 +32,7 @@ SCHEMAS = {
     "others": ROOT / "tests" / "more_policies.yaml",
 }
 ONE_ROW_METHODS = {"accessors": "row", "destroy_row": "_destroy_row"}
-LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects", "cells", "occupant"}
+LEFT_TO_PYTHON = {"ring", "unique", "grouped", "indirect", "objects", "cells", "occupant"}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """

@@ -27,8 +27,9 @@ Packages = tuple[ModuleType, ModuleType]
 
 
 METHODS = {
-    "PositionManager": "create ensure _destroy_row remove destroy lookup has require row "
-    "value set_value",
+    "EnergyManager": "create ensure _destroy_row remove destroy lookup has require row "
+    "stored set_stored",
+    "PositionManager": "lookup has require row value set_value",
     "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass",
     "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
     "SoundSourceManager": "create ensure lookup next previous first clip set_clip",

@@ -113,10 +113,10 @@ typedef struct {
     Field *fields;
     char *defaults; /* the scratch of a row of defaults */
     /* slots of the manager */
-    Py_ssize_t data, locks, owners, sparse, map, others, released;
+    Py_ssize_t data, locks, owners, sparse, map, released;
     Py_ssize_t entries; /* of `released` */
     /* slots of its data */
-    Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
+    Py_ssize_t anchor, n, version, allocated, count, active, peak, slots, first_generation;
     /* columns, by number */
     Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
     Py_ssize_t parent, first_child, next_sibling, previous_sibling;
@@ -125,7 +125,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Plan plan;
-    PyObject *kinds;              /* dict from the names of components to (row class, rank) */
+    PyObject *kinds;              /* dict from the names of components to row classes */
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
     Entities *entities_plan;

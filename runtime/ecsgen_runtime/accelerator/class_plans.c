@@ -155,11 +155,11 @@ static const Place component_numbers[] = {
 
 static const Place component_slots[] = {
     AT(Component, data),    AT(Component, locks),  AT(Component, owners),
-    AT(Component, sparse),  AT(Component, map),    AT(Component, others),
-    AT(Component, released), AT(Component, entries),
+    AT(Component, sparse),  AT(Component, map),    AT(Component, released),
+    AT(Component, entries),
     AT(Component, anchor),  AT(Component, n),      AT(Component, version),
-    AT(Component, allocated), AT(Component, count), AT(Component, grouped),
-    AT(Component, active),  AT(Component, peak),   AT(Component, slots),
+    AT(Component, allocated), AT(Component, count), AT(Component, active),
+     AT(Component, peak),   AT(Component, slots),
     AT(Component, first_generation), {NULL, 0},
 };
 

@@ -73,34 +73,6 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Find out whether a new row joins a group, and plan that. */
-static int
-plan_group(Creation *it, PyObject *self, int how)
-{
-    const Component *plan = it->change.plan;
-    const Rows *rows = &it->rows;
-    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
-    if (plan->others == ABSENT) {
-        return 1;
-    }
-    if (others == NULL || !PyTuple_CheckExact(others)) {
-        return 0;
-    }
-    int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
-    if (joins == 1 && how == ALONE) {
-        joins = plan_entering(it->joining, plan, others, it->entity);
-    }
-    if (joins != 1) {
-        return joins != 0;
-    }
-    if (!swaps(plan) || !is_number(SLOT(rows->data, plan->grouped), &it->bound) ||
-        it->bound > rows->n || (it->bound < rows->n && !is_sound(&it->change, it->bound))) {
-        return 0;
-    }
-    plan_number(&it->changes, rows->data, plan->grouped, it->bound + 1);
-    return 1;
-}
-
 /* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
    more without further ado. */
 static int
@@ -177,14 +149,14 @@ plan_id(Creation *it)
 
 /* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
 static int
-plan_packed(Creation *it, PyObject *self, int how)
+plan_packed(Creation *it, PyObject *self)
 {
     const Component *plan = it->change.plan;
     Rows *rows = &it->rows;
-    if (!plan_place(it, self) || !plan_group(it, self, how)) {
+    if (!plan_place(it, self)) {
         return 0;
     }
-    uint64_t result = it->bound == NIL ? it->place : it->bound;
+    uint64_t result = it->place;
     if (plan->id_slot != ABSENT) {
         if (!plan_id(it)) {
             return 0;
@@ -198,20 +170,14 @@ plan_packed(Creation *it, PyObject *self, int how)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
     it->result = PyLong_FromUnsignedLongLong(result);
-    int changes = (how == TOGETHER_FIRST ? 2 : 1) + (it->above != NIL);
-    return plan_step(&it->changes, rows->data, plan->version, changes);
+    return plan_step(&it->changes, rows->data, plan->version, 1 + (it->above != NIL));
 }
 
 int
 plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
-              uint64_t above, int how, Crossings *joining)
+              uint64_t above)
 {
-    it->bound = NIL;
     it->above = above;
-    it->joining = joining;
-    if (joining != NULL) {
-        joining->count = 0;
-    }
     it->rows = *rows;
     it->entity = entity;
     it->handle = 0;
@@ -222,7 +188,7 @@ plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, P
         !open_change(&it->change, plan, self, &it->rows)) {
         return 0;
     }
-    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self, how);
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self);
     if (it->changes.failed || (done && it->result == NULL)) {
         done = -1;
     }
@@ -236,7 +202,6 @@ void
 drop_creation(Creation *it)
 {
     drop_changes(&it->changes);
-    drop_crossings(it->joining);
     Py_CLEAR(it->result);
 }
 
@@ -303,11 +268,7 @@ add_row(Creation *it, const char *scratch)
     else {
         append_row(it, scratch);
     }
-    if (it->bound != NIL && it->bound != it->place) {
-        swap_rows(&it->change, it->place, it->bound);
-    }
     make_changes(&it->changes);
-    cross(it->joining);
     return it->result;
 }
 
@@ -316,12 +277,11 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity, 
            const char *scratch)
 {
     Creation creation;
-    Crossings joining;
     uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan_creation(&creation, plan, self, rows, entity, above, ALONE, &joining) <= 0) {
+    if (plan_creation(&creation, plan, self, rows, entity, above) <= 0) {
         return NULL;
     }
     if (enter_dict(&creation) < 0) {

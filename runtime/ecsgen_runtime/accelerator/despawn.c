@@ -85,7 +85,7 @@ plan_listener(Removal *it, const Entities *plan, PyObject *remove, PyObject *man
     if (!component->removes || !is_only(component, &rows, row)) {
         return 0;
     }
-    return plan_removal(it, component, manager, &rows, row, NULL);
+    return plan_removal(it, component, manager, &rows, row);
 }
 
 typedef struct {

@@ -150,36 +150,4 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     }
 }
 
-/* Let two rows change places, in managers of which an entity has one row and a map knows it. */
-static inline void
-swap_rows(const Change *change, uint64_t one, uint64_t other)
-{
-    const Component *plan = change->plan;
-    const Rows *rows = change->rows;
-    char spare[MAX_ROW];
-    for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
-        if (plan->columns[i].moves) {
-            uint64_t nbytes = plan->columns[i].nbytes;
-            copy_cell(spare, cell_number(plan, rows, i, one), nbytes);
-            copy_cell(cell_number(plan, rows, i, one), cell_number(plan, rows, i, other), nbytes);
-            copy_cell(cell_number(plan, rows, i, other), spare, nbytes);
-        }
-    }
-    enter(change, owner_of(plan, rows, one), one);
-    enter(change, owner_of(plan, rows, other), other);
-    if (plan->id_slot != ABSENT) {
-        put_link(change, plan->id_row, get_link(change, plan->id_slot, one), one);
-        put_link(change, plan->id_row, get_link(change, plan->id_slot, other), other);
-    }
-}
-
-/* True if rows of a manager can be swapped so: if `create` is in C, there is nothing beside them
-   but a family. */
-static inline int
-swaps(const Component *plan)
-{
-    return plan->creates && plan->sparse != ABSENT && !plan->is_many && plan->active == ABSENT &&
-           !has_hierarchy(plan);
-}
-
 #endif

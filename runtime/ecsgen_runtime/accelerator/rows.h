@@ -95,9 +95,6 @@ plan_of_manager(const Plan *plan, PyObject *manager)
                : NULL;
 }
 
-/* Other members of a group whose rows one creation moves. */
-#define MAX_MEMBERS 8
-
 /* What stands beside the columns while one row comes or goes. */
 typedef struct {
     Component *plan;
@@ -105,31 +102,6 @@ typedef struct {
     Map map;        /* of a sparse manager */
     PyObject *dict; /* of a hash manager */
 } Change;
-
-/* A row that is going to cross the bound of a group, in a member of it. */
-typedef struct {
-    Change change;
-    Rows rows;
-    SlotUpdates changes;
-    uint64_t row, other; /* they change places */
-} Crossing;
-
-typedef struct {
-    Crossing members[MAX_MEMBERS];
-    int count;
-} Crossings;
-
-/* Plan what an entity's rows in the other members do when it gets the last component of a group; 2
-   says that it does not, and 0 leaves it to Python. */
-int plan_entering(Crossings *crossings, const Component *plan, PyObject *others, PyObject *entity);
-
-/* Plan what they do when a row before the bound is going to go. */
-int plan_leaving(Crossings *crossings, const Component *plan, PyObject *others, uint64_t row,
-                 uint64_t bound);
-
-/* Do what was planned, or not. */
-void cross(const Crossings *crossings);
-void drop_crossings(Crossings *crossings);
 
 /* A row that is going to go: all that may fail is done before anything changes. */
 typedef struct {
@@ -139,25 +111,16 @@ typedef struct {
     uint64_t row;
     uint64_t active;                /* the active row that takes its place, or NIL */
     PyObject *gone, *moved, *place; /* keys and a value of the dict, or NULL */
-    Crossings *leaving;             /* what leaves the group with it, or NULL */
 } Removal;
 
 /* Plan to remove a row in use of an unlocked manager. If that is done, `remove_row` or
-   `drop_removal` must follow. `leaving` has room for what leaves a group with the row. */
-int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row,
-                 Crossings *leaving);
+   `drop_removal` must follow. */
+int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row);
 void remove_row(Removal *it);
 void drop_removal(Removal *it);
 
 /* Remove a row in use of an unlocked manager. */
 int destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row);
-
-/* How a new row comes to a group. */
-enum {
-    ALONE,          /* it is to be found out */
-    TOGETHER,       /* rows in all members are new, and this is the last one of them */
-    TOGETHER_FIRST, /* likewise, and others follow, which counts as another change */
-};
 
 /* A row that is going to come. */
 typedef struct {
@@ -169,17 +132,14 @@ typedef struct {
     uint64_t handle, place;
     uint64_t first;            /* the first row that the entity has already, or NIL */
     uint64_t slot, generation; /* of the id */
-    uint64_t bound;            /* the end of the group that it joins, or NIL */
     uint64_t above;            /* the parent, or NIL */
-    Crossings *joining;        /* what joins with it in other members, or NULL */
 } Creation;
 
 /* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
    returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
-   which `leave_dict` takes back. `above`: a parent, or NIL; `joining` has room for what joins a
-   group with the row. */
+   which `leave_dict` takes back. `above`: a parent, or NIL. */
 int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
-                  PyObject *entity, uint64_t above, int how, Crossings *joining);
+                  PyObject *entity, uint64_t above);
 int enter_dict(const Creation *it);
 void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);
