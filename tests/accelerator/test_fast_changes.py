@@ -204,7 +204,7 @@ def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
         assert first.state() == other.state()
 
 
-CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "branch")
+CALLBACK = ("plot", "ward", "plan", "seat", "terrain", "branch")
 
 
 @pytest.mark.parametrize("name", CALLBACK)
@@ -232,7 +232,7 @@ def test_entities_take_along_what_they_have(packages: Packages, name: str) -> No
     assert (notified, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
 
 
-FAMILIES = ("branch", "twig", "nest", "bud")
+FAMILIES = ("branch", "twig", "nest")
 
 
 @pytest.mark.parametrize("name", FAMILIES)

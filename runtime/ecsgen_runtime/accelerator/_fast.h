@@ -118,7 +118,7 @@ typedef struct {
     /* slots of its data */
     Py_ssize_t anchor, n, version, allocated, count, active, peak, slots, first_generation;
     /* columns, by number */
-    Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
+    Py_ssize_t anchor_column, entity, id_slot, id_row, id_generation;
     Py_ssize_t parent, first_child, next_sibling, previous_sibling;
 } Component;
 

@@ -6,7 +6,7 @@
 static int
 is_simple(const Component *plan)
 {
-    return plan->removes && !plan->is_many && (plan->is_direct || plan->sparse != ABSENT) &&
+    return plan->removes && (plan->is_direct || plan->sparse != ABSENT) &&
            plan->active == ABSENT && plan->id_slot == ABSENT && plan->id_generation == ABSENT &&
            !plan->releases_children;
 }

@@ -165,10 +165,10 @@ static const Place component_slots[] = {
 
 /* What a field without a name has for a column is ABSENT. */
 static const Place component_columns[] = {
-    AT(Component, anchor_column), AT(Component, entity), AT(Component, next),
-    AT(Component, previous),      AT(Component, id_slot), AT(Component, id_row),
-    AT(Component, id_generation), AT(Component, parent), AT(Component, first_child),
-    AT(Component, next_sibling),  AT(Component, previous_sibling), {NULL, 0},
+    AT(Component, anchor_column), AT(Component, entity), AT(Component, id_slot),
+    AT(Component, id_row),        AT(Component, id_generation), AT(Component, parent),
+    AT(Component, first_child),   AT(Component, next_sibling),
+    AT(Component, previous_sibling), {NULL, 0},
 };
 
 static int

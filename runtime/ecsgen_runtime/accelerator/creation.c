@@ -73,28 +73,21 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
-   more without further ado. */
+/* True if an entity may get its row without further ado. */
 static int
-plan_owner(Creation *it, PyObject *self)
+can_have_row(const Creation *it, PyObject *self)
 {
     const Change *change = &it->change;
-    const Component *plan = change->plan;
+    uint64_t row, index = it->handle & change->plan->index_mask;
     if (it->entity == NULL) {
         return 1;
     }
-    if (!find_row(plan, self, &it->rows, it->entity, &it->first)) {
+    if (!find_row(change->plan, self, &it->rows, it->entity, &row) || row != NIL) {
         return 0;
     }
-    if (it->first != NIL) {
-        return plan->is_many && get_link(change, plan->previous, it->first) < it->rows.n;
-    }
-    if (change->map.cells == NULL) {
-        return 1;
-    }
-    uint64_t index = it->handle & plan->index_mask;
-    /* else the map must grow, or a dead entity had the same index */
-    return index < change->map.size && first_of(change, it->handle) == NIL;
+    /* Else the map must grow, or a dead entity had the same index. */
+    return change->map.cells == NULL ||
+           (index < change->map.size && first_of(change, it->handle) == NIL);
 }
 
 /* Find the place of a new row; 0 if there is none without further ado. */
@@ -110,7 +103,7 @@ plan_place(Creation *it, PyObject *self)
     if (it->above != NIL && !takes_children(&it->change, it->above)) {
         return 0;
     }
-    if (!plan_owner(it, self) ||
+    if (!can_have_row(it, self) ||
         (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &it->place))) {
         return 0;
     }
@@ -181,7 +174,6 @@ plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, P
     it->rows = *rows;
     it->entity = entity;
     it->handle = 0;
-    it->first = NIL;
     it->result = NULL;
     no_changes(&it->changes);
     if ((entity != NULL && !is_number(entity, &it->handle)) ||
@@ -208,7 +200,7 @@ drop_creation(Creation *it)
 int
 enter_dict(const Creation *it)
 {
-    if (it->change.dict == NULL || it->first != NIL) {
+    if (it->change.dict == NULL) {
         return 1;
     }
     return PyDict_SetItem(it->change.dict, it->entity, it->result) < 0 ? -1 : 1;
@@ -217,7 +209,7 @@ enter_dict(const Creation *it)
 void
 leave_dict(const Creation *it)
 {
-    if (it->change.dict != NULL && it->first == NIL) {
+    if (it->change.dict != NULL) {
         (void)PyDict_DelItem(it->change.dict, it->entity);
     }
 }
@@ -227,18 +219,12 @@ append_row(const Creation *it, const char *scratch)
 {
     const Change *change = &it->change;
     const Component *plan = change->plan;
-    uint64_t first = it->first, end = it->rows.n;
+    uint64_t end = it->rows.n;
     if (it->place != end) { /* the first inactive row makes room */
         move_row(change, it->place, end);
-        if (first == it->place) {
-            first = end;
-        }
     }
     fill_row(plan, &it->rows, it->place, it->handle, scratch);
-    if (plan->is_many) {
-        link_row(change, it->handle, first, it->place);
-    }
-    else if (change->map.cells != NULL) {
+    if (change->map.cells != NULL) {
         enter(change, it->handle, it->place);
     }
     if (plan->id_slot != ABSENT) {

@@ -82,10 +82,7 @@ plan_listener(Removal *it, const Entities *plan, PyObject *remove, PyObject *man
     if (row == NIL) {
         return 2;
     }
-    if (!component->removes || !is_only(component, &rows, row)) {
-        return 0;
-    }
-    return plan_removal(it, component, manager, &rows, row);
+    return component->removes ? plan_removal(it, component, manager, &rows, row) : 0;
 }
 
 typedef struct {

@@ -75,9 +75,6 @@ remove_entity(PARAMETERS)
     if (row == NIL) {
         return PyLong_FromLong(0);
     }
-    if (!is_only(plan, &rows, row)) {
-        return LEAVE;
-    }
     int done = destroy_row(plan, args[0], &rows, row);
     return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
 }
@@ -163,7 +160,7 @@ ensure(PARAMETERS)
     return LEAVE;
 }
 
-/* ---- ids and lists -------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------ */
 
 static PyObject *
 id_of(PARAMETERS)
@@ -223,34 +220,6 @@ destroy_id(PARAMETERS)
     return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *
-next_row(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
-        return nil_or(get_u32(cell_number(plan, &rows, plan->next, row)));
-    }
-    return LEAVE;
-}
-
-static PyObject *
-previous_row(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
-        uint64_t before = get_u32(cell_number(plan, &rows, plan->previous, row));
-        if (before < rows.n) {
-            uint64_t behind = get_u32(cell_number(plan, &rows, plan->next, before));
-            return nil_or(behind == NIL ? NIL : before);
-        }
-    }
-    return LEAVE;
-}
-
 const Function manager_functions[] = {
     {"get", get_value},
     {"set", set_value},
@@ -271,7 +240,5 @@ const Function manager_functions[] = {
     {"id_of", id_of},
     {"resolve", resolve},
     {"destroy_id", destroy_id},
-    {"next", next_row},
-    {"previous", previous_row},
     {NULL, NULL},
 };

@@ -113,10 +113,7 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
     const Component *plan = change->plan;
     uint64_t last = change->rows->n - 1;
     uint64_t slot = 0;
-    if (plan->is_many) {
-        unlink_row(change, row);
-    }
-    else if (plan->sparse != ABSENT) {
+    if (plan->sparse != ABSENT) {
         enter(change, owner_of(plan, change->rows, row), NIL);
     }
     if (plan->id_slot != ABSENT) {
@@ -147,7 +144,7 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
 int
 plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row)
 {
-    if ((plan->map != ABSENT && plan->is_many) || !is_silent(plan, self)) {
+    if (!is_silent(plan, self)) {
         return 0;
     }
     it->rows = *rows;

@@ -70,13 +70,6 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
     return found == NULL || (is_number(found, row) && *row < rows->n);
 }
 
-/* True if its first row is all that an entity has. */
-static inline int
-is_only(const Component *plan, const Rows *rows, uint64_t row)
-{
-    return !plan->is_many || get_u32(cell_number(plan, rows, plan->previous, row)) == row;
-}
-
 /* True if nothing locks the manager. */
 static inline int
 is_unlocked(const Component *plan, PyObject *self)
@@ -130,7 +123,6 @@ typedef struct {
     PyObject *entity; /* borrowed; NULL: nobody */
     PyObject *result; /* what `create` returns */
     uint64_t handle, place;
-    uint64_t first;            /* the first row that the entity has already, or NIL */
     uint64_t slot, generation; /* of the id */
     uint64_t above;            /* the parent, or NIL */
 } Creation;

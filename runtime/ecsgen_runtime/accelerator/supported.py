@@ -27,11 +27,11 @@ def _names(text: str) -> frozenset[str]:
 
 STEPS: Final = {
     "accessors": _names("packed partition grouped direct"),
-    "create": _names("""packed partition direct sparse hash one many ids direct_ids hierarchy
+    "create": _names("""packed partition direct sparse hash one ids direct_ids hierarchy
         owned_children unowned_children"""),
     "create_many": _names("owned_children unowned_children"),
-    "destroy_row": _names("""packed partition direct sparse hash many ids release
-        hierarchy orphans_root orphans_destroy orphans_die"""),
+    "destroy_row": _names("""packed partition direct sparse hash ids release hierarchy
+        orphans_root orphans_destroy orphans_die"""),
 }
 """The policies whose part in a generated method is known."""
 
