@@ -228,12 +228,13 @@ def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
         return None
     return {
         "kind": kind,
-        "row": parts.row,
+        "row_kind": parts.row,
         "entities": entities,
         "parts": data,
-        "callbacks": callbacks,
+        "callbacks_kind": callbacks,
         "index_mask": data.ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
-        "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
+        **slots,
+        **slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
         "roles": roles | {"anchor_column": columns.index(anchor)},
         "fields": tuple(fields),
