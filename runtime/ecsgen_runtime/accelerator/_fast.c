@@ -111,13 +111,7 @@ method_get(PyObject *self, PyObject *name)
     static const char *const own[] = {"__wrapped__", "__class__",     "__reduce__", "__reduce_ex__",
                                       "plan",        "field",       "__weakref__",   "__get__",    "__call__",
                                       "__hash__",    "__eq__",        NULL};
-    PyObject *wrapped = ((Method *)self)->wrapped;
-    for (const char *const *it = own; *it != NULL; it++) {
-        if (wrapped == NULL || PyUnicode_CompareWithASCIIString(name, *it) == 0) {
-            return PyObject_GenericGetAttr(self, name);
-        }
-    }
-    return PyObject_GetAttr(wrapped, name);
+    return get_own_or(self, ((Method *)self)->wrapped, name, own);
 }
 
 static int

@@ -187,6 +187,10 @@ extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 
+/* Return an attribute of an object that stands before another one, of which all are that it has not
+   itself. */
+PyObject *get_own_or(PyObject *self, PyObject *wrapped, PyObject *name, const char *const *own);
+
 /* Free an object, and all that its type clears. */
 void free_object(PyObject *self);
 

@@ -1,19 +1,15 @@
 /* One row that comes. */
 
+#include "entities.h"
 #include "links.h"
 
 int
 is_alive(const Component *plan, PyObject *self, uint64_t entity)
 {
-    Entities *entities = plan->entities;
+    State living;
     PyObject *manager = SLOT(self, plan->owners);
-    if (manager == NULL || !guard_holds(&entities->plan.guard, manager)) {
-        return 0;
-    }
-    uint64_t nbytes = 0;
-    const char *cells = memory_of(SLOT(manager, entities->cells), &nbytes);
-    uint64_t index = entity & plan->index_mask;
-    return cells != NULL && index < nbytes / 8 && get_u64(cells + 8 * index) == entity;
+    return manager != NULL && open_cells(plan->entities, manager, &living) &&
+           lives(plan->entities, &living, entity);
 }
 
 /* Write the owner and the fields of a new row. */

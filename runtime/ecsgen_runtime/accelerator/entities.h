@@ -94,6 +94,23 @@ open_cells(Entities *plan, PyObject *self, State *state)
     return state->cells != NULL;
 }
 
+/* True if an entity is alive. */
+static inline int
+lives(const Entities *plan, const State *state, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask;
+    return index < state->n_cells && get_u64(state->cells + 8 * index) == entity;
+}
+
+/* Let an entity die, the index of which finds room in the queue. */
+static inline void
+kill_entity(const Entities *plan, State *state, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask;
+    put_u32(state->queued + 4 * ((state->head + state->count++) & state->mask), index);
+    put_u64(state->cells + 8 * index, (entity + plan->one_generation) ^ 1);
+}
+
 /* Find the queue of free indices, too. */
 static inline int
 open_state(Entities *plan, PyObject *self, State *state)

@@ -181,17 +181,21 @@ id_of(PARAMETERS)
     return LEAVE;
 }
 
+/* Find the row of the id that is a method's only argument. */
+static int
+find_id_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                 Rows *rows, uint64_t *row)
+{
+    return has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], rows) &&
+           find_id(PLAN(callable), rows, args[1], row);
+}
+
 static PyObject *
 resolve(PARAMETERS)
 {
-    Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        find_id(plan, &rows, args[1], &row)) {
-        return nil_or(row);
-    }
-    return LEAVE;
+    return find_id_argument(callable, args, nargsf, kwnames, &rows, &row) ? nil_or(row) : LEAVE;
 }
 
 static PyObject *
@@ -199,8 +203,7 @@ has_id(PARAMETERS)
 {
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], &rows) &&
-        find_id(PLAN(callable), &rows, args[1], &row)) {
+    if (find_id_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         return PyBool_FromLong(row != NIL);
     }
     return LEAVE;
@@ -213,8 +216,8 @@ destroy_id(PARAMETERS)
     Rows rows;
     uint64_t row;
     int done = 0;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && find_id(plan, &rows, args[1], &row) && row < rows.n) {
+    if (find_id_argument(callable, args, nargsf, kwnames, &rows, &row) && row < rows.n &&
+        is_unlocked(plan, args[0])) {
         done = destroy_row(plan, args[0], &rows, row);
     }
     return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);

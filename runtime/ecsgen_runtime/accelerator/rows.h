@@ -33,6 +33,18 @@ owner_of(const Component *plan, const Rows *rows, uint64_t row)
     return get_u64(cell_number(plan, rows, plan->entity, row));
 }
 
+/* Return the row of an entity in a direct or sparse manager, NIL if it has none. */
+static inline uint64_t
+row_in(const Component *plan, const Rows *rows, const Map *map, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask, row = index;
+    if (!plan->is_direct) {
+        row = index < map->size ? get_u32(map->cells + 4 * index) : NIL;
+    }
+    /* 0 is no entity: holes of direct managers have it. */
+    return row < rows->n && owner_of(plan, rows, row) == entity && entity != 0 ? row : NIL;
+}
+
 /* Find the first row of an entity, NIL if it has none. */
 static inline int
 find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *entity, uint64_t *row)
@@ -41,32 +53,20 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
     if (!is_number(entity, &handle)) {
         return 0;
     }
-    *row = NIL;
-    if (plan->is_direct) {
-        uint64_t place = handle & plan->index_mask;
-        if (place < rows->n && handle != 0 && owner_of(plan, rows, place) == handle) {
-            *row = place;
-        }
-        return 1;
-    }
-    if (plan->sparse != ABSENT) {
+    if (plan->is_direct || plan->sparse != ABSENT) {
         Map map;
-        if (!open_map(plan, self, &map)) {
+        if (!plan->is_direct && !open_map(plan, self, &map)) {
             return 0;
         }
-        if ((handle & plan->index_mask) < map.size) {
-            uint64_t found = get_u32(map_cell(plan, &map, handle));
-            if (found < rows->n && owner_of(plan, rows, found) == handle) {
-                *row = found;
-            }
-        }
+        *row = row_in(plan, rows, &map, handle);
         return 1;
     }
-    PyObject *map = SLOT(self, plan->map);
-    if (map == NULL || !PyDict_CheckExact(map)) {
+    PyObject *dict = SLOT(self, plan->map);
+    if (dict == NULL || !PyDict_CheckExact(dict)) {
         return 0;
     }
-    PyObject *found = PyDict_GetItemWithError(map, entity);
+    *row = NIL;
+    PyObject *found = PyDict_GetItemWithError(dict, entity);
     return found == NULL || (is_number(found, row) && *row < rows->n);
 }
 
