@@ -1,7 +1,5 @@
 /* Worlds: rows of the dead go, and with them those of a few that were noted. */
 
-#include "collect_dead.h"
-
 #include "entities.h"
 #include "batch_removal.h"
 

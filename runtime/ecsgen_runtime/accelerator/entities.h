@@ -31,6 +31,10 @@ PyObject *despawn_listeners(const Entities *plan, PyObject *self);
 /* True if those are managers without rows. */
 int has_no_listeners(const Entities *plan, PyObject *entries);
 
+/* Do what a world's `collect` does, if only a few are noted and nobody else is dead, and return how
+   many rows went. NULL leaves it to Python. */
+PyObject *collect_small_batch(World *plan, PyObject *self);
+
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
     char *cells; /* the handles */

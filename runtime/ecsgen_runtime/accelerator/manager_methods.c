@@ -3,12 +3,6 @@
 #include "row_lookup.h"
 #include "arguments.h"
 
-static PyObject *
-nil_or(uint64_t row)
-{
-    return PyLong_FromUnsignedLongLong(row);
-}
-
 /* ---- finding -------------------------------------------------------------------------------- */
 
 static PyObject *
@@ -37,7 +31,7 @@ static PyObject *
 lookup(PARAMETERS)
 {
     uint64_t row;
-    return find_argument(callable, args, nargsf, kwnames, &row) ? nil_or(row) : LEAVE;
+    return find_argument(callable, args, nargsf, kwnames, &row) ? PyLong_FromUnsignedLongLong(row) : LEAVE;
 }
 
 static PyObject *
@@ -55,7 +49,7 @@ require(PARAMETERS)
 {
     uint64_t row;
     if (find_argument(callable, args, nargsf, kwnames, &row) && row != NIL) {
-        return nil_or(row);
+        return PyLong_FromUnsignedLongLong(row);
     }
     return LEAVE;
 }
@@ -155,7 +149,7 @@ ensure(PARAMETERS)
     }
     else if (has_names(plan, kwnames) && is_number(args[1], &handle) &&
              is_alive(plan, args[0], handle)) {
-        return nil_or(row);
+        return PyLong_FromUnsignedLongLong(row);
     }
     return LEAVE;
 }
@@ -195,7 +189,7 @@ resolve(PARAMETERS)
 {
     Rows rows;
     uint64_t row;
-    return find_id_argument(callable, args, nargsf, kwnames, &rows, &row) ? nil_or(row) : LEAVE;
+    return find_id_argument(callable, args, nargsf, kwnames, &rows, &row) ? PyLong_FromUnsignedLongLong(row) : LEAVE;
 }
 
 static PyObject *

@@ -96,6 +96,34 @@ typedef struct {
     PyObject *dict; /* of a hash manager */
 } Change;
 
+/* ---- cells that hold numbers of rows, and cells of the map --------------------------------------- */
+
+static inline uint64_t
+get_link(const Change *change, Py_ssize_t column, uint64_t row)
+{
+    return get_u32(cell_number(change->plan, change->rows, column, row));
+}
+
+static inline void
+put_link(const Change *change, Py_ssize_t column, uint64_t row, uint64_t value)
+{
+    put_u32(cell_number(change->plan, change->rows, column, row), value);
+}
+
+static inline uint64_t
+first_of(const Change *change, uint64_t owner)
+{
+    return get_u32(map_cell(change->plan, &change->map, owner));
+}
+
+static inline void
+enter(const Change *change, uint64_t owner, uint64_t row)
+{
+    put_u32(map_cell(change->plan, &change->map, owner), row);
+}
+
+/* ---- structural changes ------------------------------------------------------------------------- */
+
 /* A row that is going to go: all that may fail is done before anything changes. */
 typedef struct {
     Change change;

@@ -1,6 +1,5 @@
 /* Worlds: an entity that comes with rows, all at once. */
 
-#include "collect_dead.h"
 #include "entities.h"
 #include "arguments.h"
 #include "rows.h"
@@ -23,13 +22,6 @@ typedef struct {
     char fields[MAX_FIELDS];
     Creation creations[MAX_ROWS];
 } Spawn;
-
-static inline void
-begin(Spawn *it)
-{
-    it->count = 0;
-    it->used = 0;
-}
 
 /* Find the number of a manager among those that get a row, -1 if it gets none. */
 static int
@@ -179,7 +171,8 @@ spawn(PARAMETERS)
         return LEAVE;
     }
     PyObject *managers = managers_of(plan, args[0]);
-    begin(&it);
+    it.count = 0;
+    it.used = 0;
     int done = managers != NULL && note_named(&it, plan, managers, args + 2, kwnames)
                    ? plan_spawn(&it)
                    : 0;
@@ -203,7 +196,8 @@ create(PARAMETERS)
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *managers = kwnames == NULL && count > 1 ? managers_of(plan, args[0]) : NULL;
     Spawn it;
-    begin(&it);
+    it.count = 0;
+    it.used = 0;
     int done = managers != NULL;
     for (Py_ssize_t i = 1; done > 0 && i < count; i++) {
         done = PyTuple_Check(args[i]) &&
