@@ -20,7 +20,7 @@ from tests.support.generated_package import build
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "tests" / "fast.yaml"
-"""Policies whose rows come and go in C, in pairs that no shipped schema has, and some that do not."""
+"""Policies whose rows come and go in C, in pairs that no shipped schema has, and others."""
 
 Packages = tuple[ModuleType, ModuleType]
 """With methods in C, and without."""
