@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,6 @@ from .row_migration import RowPlan
 from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
 from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
-
-if TYPE_CHECKING:
-    pass
-
 
 Generations = NDArray[np.uint32]
 
