@@ -10,7 +10,6 @@ words and expands aliases.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,10 +118,6 @@ class Node:
         return node
 
 
-_SIGN: Final = re.compile(r"[\t#]")
-_LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
-
-
 class Span(NamedTuple):
     """The offsets of a scalar in the text."""
 
@@ -134,20 +129,15 @@ class Span(NamedTuple):
 def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
     """Yield line and column of the first tab of each line that is not inside quotes, a text block
     or a comment. `scalars` are in order and do not overlap. O(length of the text)."""
-    starts = [span.start for span in scalars]
-
-    def scalar_at(index: int) -> Span | None:
-        position = bisect_right(starts, index) - 1
-        return scalars[position] if position >= 0 and index < scalars[position].end else None
-
-    for number, line in enumerate(_LINE.finditer(text), start=1):
-        for sign in _SIGN.finditer(text, *line.span(1)):
-            span = scalar_at(sign.start())
-            if span is None and sign[0] == "#":
-                break
-            if sign[0] == "\t" and (span is None or span.plain):
-                yield number, sign.start() - line.start() + 1
-                break
+    parts, done = list[str](), 0
+    for start, end, is_plain in scalars:
+        content = text[start:end].replace("#", "_")  # begins no comment
+        parts += text[done:start], content if is_plain else content.replace("\t", " ")
+        done = end
+    for number, line in enumerate(split_lines("".join([*parts, text[done:]])), start=1):
+        column = line.partition("#")[0].find("\t")
+        if column >= 0:
+            yield number, column + 1
 
 
 MAX_NODES: Final = 100_000
