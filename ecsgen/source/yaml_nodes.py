@@ -104,13 +104,11 @@ class Node:
 
     def at(self, *path: str | int) -> Node | None:
         """Return the node at a path of keys and indices, or None."""
-        node: Node | None = self
+        node = self
         for step in path:
-            if node is None:
-                return None
             value = node.value
-            if isinstance(value, dict) and isinstance(step, str):
-                node = value.get(step)
+            if isinstance(value, dict) and step in value:
+                node = value[str(step)]
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 node = value[step]
             else:
