@@ -147,13 +147,9 @@ async def table_order(
     cache: ColumnCache, reader: ComponentReader, sort: str, desc: bool
 ) -> NDArray[np.intp] | None:
     """Return the rows of a component in order; None for all rows in memory order."""
-    holes = reader.has_holes
-    if not sort and not holes:
-        return None
-    used = await cache.column(reader, OWNER) if holes else None
+    used = await cache.column(reader, OWNER) if reader.has_holes else None
     if not sort:
-        assert used is not None  # there are holes
-        return await used.derived("used", np.flatnonzero)
+        return None if used is None else await used.derived("used", np.flatnonzero)
     key = await cache.column(reader, sort_column(reader, sort))
     order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:
