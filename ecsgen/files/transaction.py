@@ -126,9 +126,9 @@ def _write(file: Path, content: bytes, undo: contextlib.ExitStack) -> None:
 
 def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
     manifest, *files = staged
-    for file, place in files:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, place)
+    for file, target in files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, target)
     for path in changes.deletes:
         gone = changes.places.file(path)
         gone.unlink()
