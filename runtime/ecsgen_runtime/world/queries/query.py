@@ -315,7 +315,6 @@ class QueryJoin:
         return self._result
 
     def _owners(self, match: QueryMatch) -> EntityArray:
-        """Return a copy of the entities."""
         if match.entities is not None:
             return match.entities
         owners = self.required[match.driving_member].owners()
