@@ -15,7 +15,7 @@ from ecsgen.files import manifest
 from ecsgen.files.manifest import Entry, Manifest
 from ecsgen.files.output_paths import MANIFEST, Kind, is_safe
 from ecsgen.files.project_status import Status
-from ecsgen.files.transaction import Changes, Target
+from ecsgen.files.transaction import Changes
 from ecsgen.files.write_plan import Action, State, Verdict, plan
 from ecsgen.model import Mark
 from ecsgen.render.output_file import Output
@@ -53,28 +53,18 @@ class Result:
     def changes(self, force: bool) -> Changes | None:
         """Return the files to write and delete, None without any; requires that none is refused."""
         acts = {path: verdict.action_with(force) for path, verdict in self.verdicts.items()}
-        writes = {p: self._target(p) for p, act in acts.items() if act is Action.WRITE}
+        writes = {path: self.contents[path] for path, act in acts.items() if act is Action.WRITE}
         writes.pop(MANIFEST, None)
-        deletes = [self._target(p) for p, act in acts.items() if act is Action.DELETE]
+        deletes = [path for path, act in acts.items() if act is Action.DELETE]
         finished = self.before.manifest == self.manifest and not self.before.interrupted
         if finished and not writes and not deletes:
             return None
-        places = self.before.places
-        return Changes(
-            output=places.output,
-            tests=places.tests,
-            writes={target: self.contents[path] for path, target in writes.items()},
-            deletes=deletes,
-            manifest=self.contents[MANIFEST],
-        )
+        return Changes(self.before.places, writes, deletes, self.contents[MANIFEST])
 
     def notes_on(self, changes: Changes | None) -> list[str]:
         """Return the notes on written files, each once."""
-        written = {target.file for target in changes.writes} if changes else set()
-        return list({note: None for path, note in self.notes.items() if self.file(path) in written})
-
-    def _target(self, path: str) -> Target:
-        return Target(self.before.places.root(path), self.file(path))
+        written = changes.writes if changes else ()
+        return list(dict.fromkeys(note for path, note in self.notes.items() if path in written))
 
 
 def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Result | None:

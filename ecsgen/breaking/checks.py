@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from ecsgen_runtime.snapshots.cell_types import cell_type
@@ -12,12 +13,11 @@ from ecsgen_runtime.snapshots.type_conversion import MAY_NOT_FIT, NO_RULE, chang
 
 from ecsgen.breaking.comparison import (
     Comparison,
+    NamedParts,
     NewerMarks,
     Report,
     SchemaVersion,
-    candidate,
     find_present_name,
-    report_missing,
 )
 from ecsgen.diagnostics import quote
 from ecsgen.model import FLOAT_REDUCTIONS, Kernel, Mark, Names, Project, Reduction
@@ -85,43 +85,36 @@ def _compare_enums(diff: Comparison) -> None:
 def _compare_members(diff: Comparison, old_name: str, name: str) -> None:
     old_enum = diff.old.saved["enums"][old_name]
     old, new = old_enum["members"], diff.new.saved["enums"][name]["members"]
-    former = diff.new.history.members_of(name)
-    gone_from = diff.marks.enum(name, "values")
+    former, gone_from = diff.new.history.members_of(name), diff.marks.enum(name, "values")
+    parts = NamedParts(old, new, former, quote(name), gone_from, int.__eq__)
+
+    def mark_of(member: str) -> Mark:
+        return diff.marks.enum(name, f"values.{member}")
+
     for member, number in old.items():
         what = f"the member {quote(member)} of {quote(old_name)}"
-        new_name = find_present_name(member, new, former)
-        if new_name is None and (not old_enum["flags"] or number.bit_count() == 1):
-            became = candidate(member, old, new, former, int.__eq__)
-            report_missing(diff.report, what, member, gone_from, became, quote(name))
-        elif not new_name:
+        is_of_flags = old_enum["flags"] and number.bit_count() != 1  # nothing is saved by its name
+        if is_of_flags and find_present_name(member, new, former) is None:
             diff.report.gone(what, gone_from)
-        else:
-            mark = diff.marks.enum(name, f"values.{new_name}")
-            if new_name != member:
-                diff.report.renamed(what, new_name, mark)
-            if new[new_name] != number:
-                title = quote(f"{name}.{new_name}")
-                text = f"the number of {title} is {new[new_name]}, and was {number}"
-                diff.report.changed(text, mark)
+            continue
+        new_name = parts.follow(diff.report, what, member, mark_of)
+        if new_name and new[new_name] != number:
+            title = quote(f"{name}.{new_name}")
+            text = f"the number of {title} is {new[new_name]}, and was {number}"
+            diff.report.changed(text, mark_of(new_name))
 
 
 def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
     old = diff.old.saved["components"][old_name]["fields"]
     new = diff.new.saved["components"][name]["fields"]
-    former = diff.new.history.fields_of(name)
+    former, gone_from = diff.new.history.fields_of(name), diff.marks.component(name, "fields")
+    parts = NamedParts(
+        old, new, former, quote(name), gone_from, lambda a, b: a["type"] == b["type"]
+    )
     for field, was in old.items():
         what = f"the field {quote(field)} of {quote(old_name)}"
-        new_name = find_present_name(field, new, former)
-        if new_name is None:
-            became = candidate(field, old, new, former, lambda a, b: a["type"] == b["type"])
-            gone_from = diff.marks.component(name, "fields")
-            report_missing(diff.report, what, field, gone_from, became, quote(name))
-        elif not new_name:
-            diff.report.gone(what, diff.marks.component(name, "fields"))
-        else:
+        if new_name := parts.follow(diff.report, what, field, partial(diff.marks.field, name)):
             mark = diff.marks.field(name, new_name)
-            if new_name != field:
-                diff.report.renamed(what, new_name, mark)
             _compare_field(diff, f"{name}.{new_name}", was, new[new_name], mark)
     for field in new.keys() - {find_present_name(field, new, former) for field in old}:
         mark = diff.marks.field(name, field)
@@ -177,20 +170,13 @@ def _compare_field_policies(
 def _compare_components(diff: Comparison) -> None:
     old, new = diff.old.saved["components"], diff.new.saved["components"]
     former = diff.new.history.components
+    gone_from = diff.marks.written("removed") or diff.marks.nowhere
+    parts = NamedParts(
+        old, new, former, "the world", gone_from, lambda a, b: [*a["fields"]] == [*b["fields"]]
+    )
     for name, was in old.items():
         what = f"the component {quote(name)}"
-        gone_from = diff.marks.written("removed") or diff.marks.nowhere
-        new_name = find_present_name(name, new, former)
-        if new_name is None:
-            became = candidate(
-                name, old, new, former, lambda a, b: [*a["fields"]] == [*b["fields"]]
-            )
-            report_missing(diff.report, what, name, gone_from, became, "the world")
-        elif not new_name:
-            diff.report.gone(what, gone_from)
-        else:
-            if new_name != name:
-                diff.report.renamed(what, new_name, diff.marks.component(new_name))
+        if new_name := parts.follow(diff.report, what, name, diff.marks.component):
             _compare_policies(diff, new_name, was, new[new_name])
             _compare_fields(diff, name, new_name)
             _compare_calls(diff, name, new_name)

@@ -93,36 +93,45 @@ def find_present_name(name: str, present: Container[str], former: Names) -> str 
     return name if name in present else former.get(name)
 
 
-def report_missing(
-    report: Report, what: str, name: str, mark: Mark, became: str, owner: str
-) -> None:
-    """Report a name that is gone without an entry in `renamed_from` or `removed`.
+@dataclass(frozen=True, slots=True)
+class NamedParts:
+    """Parts of one kind in both versions: components, or the fields or members of one of them."""
 
-    `became`: its probable new name, or "". `owner`: where `removed` could list it.
-    """
-    where = f"at {quote(became)}" if became else "where it is now"
-    hint = f"write 'renamed_from: [{name}]' {where}, or 'removed: [{name}]' in {owner}"
-    message = f"saved values of {what} would be refused: it is missing in the schemas"
-    report.add("E901", message, mark, hint)
-    report.gone(what, mark)
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    former: Names
+    owner: str
+    """Where `removed` could list them."""
+    gone_from: Mark
+    are_alike: Callable[[Any, Any], bool]
+    """True for an old and a new part that may be the same."""
 
+    def follow(self, report: Report, what: str, name: str, mark_of: Callable[[str], Mark]) -> str:
+        """Return the present name of an old part, "" without one; reports names that are missing in
+        `renamed_from` and `removed`, gone or changed."""
+        new_name = find_present_name(name, self.new, self.former)
+        if new_name is None:
+            became = self._candidate(name)
+            where = f"at {quote(became)}" if became else "where it is now"
+            hint = f"write 'renamed_from: [{name}]' {where}, or 'removed: [{name}]' in {self.owner}"
+            message = f"saved values of {what} would be refused: it is missing in the schemas"
+            report.add("E901", message, self.gone_from, hint)
+        if not new_name:
+            report.gone(what, self.gone_from)
+        elif new_name != name:
+            report.renamed(what, new_name, mark_of(new_name))
+        return new_name or ""
 
-def candidate(
-    name: str,
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
-    former: Names,
-    are_alike: Callable[[Any, Any], bool],
-) -> str:
-    """Return the probable new name of an old one, or the empty string.
+    def _candidate(self, name: str) -> str:
+        """Return the probable new name of an old one, or the empty string.
 
-    Candidates are new and have no former name: the only one for which `are_alike` holds, or else
-    the closest in spelling.
-    """
-    known = {*old, *former.values()}
-    added = [other for other in new if other not in known]
-    alike = [other for other in added if are_alike(old[name], new[other])]
-    return alike[0] if len(alike) == 1 else closest(name, alike or added)
+        Candidates are new and have no former name: the only one for which `are_alike` holds, or
+        else the closest in spelling.
+        """
+        known = {*self.old, *self.former.values()}
+        added = [other for other in self.new if other not in known]
+        alike = [other for other in added if self.are_alike(self.old[name], self.new[other])]
+        return alike[0] if len(alike) == 1 else closest(name, alike or added)
 
 
 _FIRST_OF_CODE: Final = "E950"

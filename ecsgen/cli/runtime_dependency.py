@@ -30,7 +30,7 @@ def missing_dependency(before: Status) -> Iterator[str]:
     project = None if file is None else _read(file)
     if file is None or project is None or "dependencies" in _listed(project, "project", "dynamic"):
         return
-    if LIBRARY not in {_normalised(name) for name in _names(project)}:
+    if LIBRARY not in {re.sub(r"[-_.]+", "-", name).lower() for name in _names(project)}:
         line = _line(project, now.ecsgen, "numba" if now.backend == "numba" else "")
         unlisted = f"{LIBRARY}, which {shown(file)} does not list"
         yield f"{shown(output)} imports {unlisted}; to add: {line}"
@@ -76,7 +76,3 @@ def _listed(table: Any, *path: str) -> list[Any]:
     """Return the list at a path, empty if there is none."""
     items = _table(table, *path[:-1]).get(path[-1])
     return items if isinstance(items, list) else []
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -70,9 +70,8 @@ class OutputPaths:
 
     def survey(self, paths: Iterable[str]) -> dict[str, DiskEntry]:
         """Return the entry at each path. Links below the roots are not followed."""
-        output, tests = str(self.output), str(self.tests)
         # An unmoved tests folder is an ordinary folder of the output and may not be a link.
-        top = str(self.root(TESTS))
+        output, top = str(self.output), str(self.root(TESTS))
 
         @cache
         def is_blocked(folder: str) -> bool:
@@ -82,8 +81,7 @@ class OutputPaths:
 
         entries = {}
         for path in paths:
-            file = os.path.join(tests, path[len(TESTS) :]) if path.startswith(TESTS) else ""
-            file = file or os.path.join(output, path)
+            file = str(self.file(path))
             entries[path] = (
                 DiskEntry(Kind.BLOCKED) if is_blocked(os.path.dirname(file)) else _look(file)
             )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecsgen.config import UsageError, shown
-from ecsgen.files.output_paths import MANIFEST
+from ecsgen.files.output_paths import MANIFEST, OutputPaths
 
 STAGING = ".ecsgen.new"
 
@@ -49,21 +49,12 @@ def lock_output(output: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A file, and its root folder, which stays when it is empty."""
-
-    root: Path
-    file: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Changes:
-    """Files that a build writes and deletes."""
+    """Files that a build writes and deletes, by their paths."""
 
-    output: Path
-    tests: Path
-    writes: Mapping[Target, bytes]
-    deletes: Sequence[Target]
+    places: OutputPaths
+    writes: Mapping[str, bytes]
+    deletes: Sequence[str]
     manifest: bytes
 
 
@@ -78,7 +69,7 @@ def apply(changes: Changes) -> None:
         raise UsageError(f"{_reason(error)}; nothing was changed") from error
     try:
         _move_into_place(changes, staged)
-        for root in (changes.output, changes.tests):
+        for root in (changes.places.output, changes.places.tests):
             if (root / STAGING).exists():
                 shutil.rmtree(root / STAGING)
     except OSError as error:
@@ -106,16 +97,17 @@ def journals(output: Path) -> list[Path]:
 
 def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Path]]:
     """Write all files below the staging folders; return pairs (staged file, final path)."""
-    for root in dict.fromkeys([changes.output, *(target.root for target in changes.writes)]):
+    places, output = changes.places, changes.places.output
+    for root in dict.fromkeys([output, *map(places.root, changes.writes)]):
         make_folder(root / STAGING, undo)
     # Earlier journals stay until the end: files of their builds may still be there.
-    journal = changes.output / STAGING / f"{len(journals(changes.output)):06}.json"
-    staged = [(journal, changes.output / MANIFEST)]
+    journal = output / STAGING / f"{len(journals(output)):06}.json"
+    staged = [(journal, output / MANIFEST)]
     _write(journal, changes.manifest, undo)
-    for number, (target, content) in enumerate(changes.writes.items()):
-        file = target.root / STAGING / f"{number}.tmp"
+    for number, (path, content) in enumerate(changes.writes.items()):
+        file = places.root(path) / STAGING / f"{number}.tmp"
         _write(file, content, undo)
-        staged.append((file, target.file))
+        staged.append((file, places.file(path)))
     return staged
 
 
@@ -134,12 +126,13 @@ def _write(file: Path, content: bytes, undo: contextlib.ExitStack) -> None:
 
 def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
     manifest, *files = staged
-    for file, path in files:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, path)
-    for target in changes.deletes:
-        target.file.unlink()
-        _prune(target.file.parent, target.root)
+    for file, target in files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, target)
+    for path in changes.deletes:
+        gone = changes.places.file(path)
+        gone.unlink()
+        _prune(gone.parent, changes.places.root(path))
     os.replace(*manifest)
 
 

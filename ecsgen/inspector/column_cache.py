@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -51,11 +52,6 @@ class CachedColumn:
         self.since = self.used = monotonic()
         self._derived: dict[Hashable, NDArray[np.intp]] = {}
 
-    @property
-    def is_fresh(self) -> bool:
-        """True if the copy is younger than `FRESH`."""
-        return monotonic() - self.since < FRESH
-
     async def derived(
         self, key: Hashable, work: Callable[..., NDArray[np.intp]], *arguments: Any
     ) -> NDArray[np.intp]:
@@ -101,52 +97,40 @@ class ColumnCache:
         """Return a copy of a source, kept until its version changes."""
         old = self._kept.get(source.key)
 
-        def begin() -> tuple[Hashable, int, int, NDArray[Any]] | None:
+        def read(start: int) -> tuple[Hashable, int, NDArray[Any]] | None:
+            """Return the version, the number of cells, and those from `start` on that one tick may
+            copy; None if the old copy is still valid."""
             version, n = source.state()
-            if old is not None and old.version == version and (source.is_lasting or old.is_fresh):
+            known = None if start or old is None or old.version != version else old
+            if known is not None and (source.is_lasting or monotonic() - known.since < FRESH):
                 return None
-            size = source.step()
-            return version, n, size, source.read(slice(0, min(size, n)))
+            return version, n, source.read(slice(min(start, n), min(start + source.step(), n)))
 
         for _ in range(_TRIES):
-            begun = await self.ask(begin)
+            begun = await self.ask(partial(read, 0))
             if begun is None:
                 assert old is not None  # or there would be a new one
                 old.used = monotonic()
                 self._kept.move_to_end(source.key)
                 return old
-            version, n, size, first = begun
-            parts = [first]
-            if n <= size or await self._rest(source, parts, (version, n), size):
+            version, n, cells = begun
+            parts, done, versions = [cells], len(cells), {version}
+            while done < n and len(cells):
+                part = await self.ask(partial(read, done))
+                assert part is not None  # only a whole copy is valid
+                now, _, cells = part
+                parts.append(cells)
+                versions.add(now)
+                done += len(cells)
+            if len(versions) == 1:
                 break
-        cells = await asyncio.to_thread(np.concatenate, parts) if n > size else first
+        cells = await asyncio.to_thread(np.concatenate, parts) if len(parts) > 1 else cells
         copy = self._kept[source.key] = CachedColumn(version, cells)
         self._kept.move_to_end(source.key)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         self._forget(source.key, copy)
         return copy
-
-    async def _rest(
-        self,
-        source: ColumnSource,
-        parts: list[NDArray[Any]],
-        state: tuple[Hashable, int],
-        size: int,
-    ) -> bool:
-        """Read the other parts; return whether the version stayed the same."""
-        version, n = state
-        same = True
-        for start in range(size, n, size):
-
-            def part(start: int = start) -> tuple[Hashable, NDArray[Any]]:
-                now, length = source.state()
-                return now, source.read(slice(min(start, length), min(start + size, length)))
-
-            now, cells = await self.ask(part)
-            same = same and now == version
-            parts.append(cells)
-        return same
 
     def _forget(self, key: Hashable, copy: CachedColumn) -> None:
         """Drop a copy that has not been used for `_LONGEST` seconds."""
@@ -163,13 +147,9 @@ async def table_order(
     cache: ColumnCache, reader: ComponentReader, sort: str, desc: bool
 ) -> NDArray[np.intp] | None:
     """Return the rows of a component in order; None for all rows in memory order."""
-    holes = reader.has_holes
-    if not sort and not holes:
-        return None
-    used = await cache.column(reader, OWNER) if holes else None
+    used = await cache.column(reader, OWNER) if reader.has_holes else None
     if not sort:
-        assert used is not None  # there are holes
-        return await used.derived("used", np.flatnonzero)
+        return None if used is None else await used.derived("used", np.flatnonzero)
     key = await cache.column(reader, sort_column(reader, sort))
     order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:

@@ -158,28 +158,17 @@ class EntityFinder:
         return are_own
 
     def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Return the slots of entities, -1 for dead ones."""
-        slots = self._index(entities)
-        slots[slots >= len(handles)] = -1
+        """Return the slots of entities, -1 for dead ones; O(slots log slots) with shards."""
+        if self.shard_bits:  # the slot of a foreign entity is not its index
+            order = handles.argsort(kind="stable")  # mostly in order
+            places = handles[order].searchsorted(entities).clip(max=len(handles) - 1)
+            slots = order[places] if len(handles) else places
+        else:
+            slots = self._index(entities)
+            slots[slots >= len(handles)] = -1
         if len(handles):
             slots[(handles[slots] != entities) | (entities == 0)] = -1
-        if self.shard_bits:
-            self._find_foreign(handles, entities, slots)
         return slots
-
-    def _find_foreign(
-        self, handles: NDArray[np.uint64], entities: NDArray[np.uint64], slots: NDArray[np.intp]
-    ) -> None:
-        """Write the slots of foreign entities, which differ from their index."""
-        visited = (~self._are_own(handles) & (handles != 0)).nonzero()[0]
-        visited = visited[handles[visited].argsort()]
-        known = handles[visited]
-        missed = (slots < 0).nonzero()[0]
-        position = known.searchsorted(entities[missed])
-        near = position < len(known)
-        missed, position = missed[near], position[near]
-        here = known[position] == entities[missed]
-        slots[missed[here]] = visited[position[here]]
 
     def _index(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         return (entities & self._mask).astype(np.intp)

@@ -118,17 +118,16 @@ def _import_package(project: Project, folder: Path) -> Any:
 
 def schema_text(saved: Document) -> str:
     """Return the schema of a snapshot in the language of schemas."""
-    enums = saved["enums"]
     documents: list[Document] = [
         {"enum": name, "values": enum["members"], "flags": enum["flags"]}
-        for name, enum in enums.items()
+        for name, enum in saved["enums"].items()
     ]
-    documents += [_component(name, part, enums) for name, part in saved["components"].items()]
+    documents += [_component(name, part) for name, part in saved["components"].items()]
     documents.append(_world(saved))
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def _component(name: str, component: Document, enums: Document) -> Document:
+def _component(name: str, component: Document) -> Document:
     document: Document = {"component": name}
     if "grid" in component:
         document["grid"] = {"shape": [1] * component["grid"]}  # the file has the real shape
@@ -140,39 +139,26 @@ def _component(name: str, component: Document, enums: Document) -> Document:
             document["hierarchy"] = {"orphans": component["hierarchy"]}
         names = [key.name for key in list_keys("component")]
         document |= {name: component[name] for name in names if name in component}
-    document["fields"] = {key: _field(field, enums) for key, field in component["fields"].items()}
+    document["fields"] = {key: _field(field) for key, field in component["fields"].items()}
     return document
 
 
-def _field(field: Document, enums: Document) -> Document:
+def _field(field: Document) -> Document:
     kind = field["type"]
     document: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
     if field["cold"]:
         document["tags"] = ["cold"]
     document |= {key.name: field[key.name] for key in list_keys("field") if key.name in field}
     if kind != "object" and not kind.startswith(("entity", "id<")):
-        document["default"] = _default(field["default"], kind, enums)
+        document["default"] = _default(field["default"], kind)
     return document
 
 
-def _default(value: Any, kind: str, enums: Document) -> Any:
-    if isinstance(value, list):
-        if kind.startswith("bytes"):
-            return value
-        return [_default(part, kind, enums) for part in value]
-    enum = enums.get(kind.partition("[")[0])
-    if enum is not None:
-        return _members(value, enum)
+def _default(value: Any, kind: str) -> Any:
+    """Return a default as in a schema, where a member may be its number."""
+    if isinstance(value, list) and not kind.startswith("bytes"):
+        return [_default(part, kind) for part in value]
     return float(value) if kind.startswith("f") else value
-
-
-def _members(number: int, enum: Document) -> Any:
-    """Return the member of a number, or the flags that make it up."""
-    names = {value: name for name, value in reversed(enum["members"].items())}
-    if number in names or not enum["flags"]:
-        return names.get(number, number)
-    bits = [name for value, name in names.items() if value and number & value == value]
-    return "|".join(bits) if bits else number
 
 
 def _world(saved: Document) -> Document:

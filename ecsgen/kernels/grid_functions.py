@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ecsgen.diagnostics import did_you_mean, quote
@@ -106,45 +106,35 @@ def grid_facts(
 ) -> tuple[frozenset[str], bool]:
     """Return the components whose occupancy is tracked during turns, and whether a kernel uses
     cells."""
-    tracked = {near.on.occupant for near in nears if near.on is not None} - {""}
-    uses_grids = any(near.on is not None for near in nears)
+    components = references.components
     sent = (step.target for step in actions if isinstance(step.target, tree.ReferencedField))
-    for node in tree.walk(*expressions, *sent):
+    nodes = [*tree.walk(*expressions, *sent)]
+    named = [node for node in nodes if isinstance(node, tree.ReferencedField | tree.Exists)]
+    occupancies = {name: c.on for name, c in components.items() if c.on is not None}
+    written = [part for step in actions for part in _written_fields(step, references.home)]
+    moved = {c for c, field in written if c in occupancies and occupancies[c].field == field}
+    tracked = {near.on.occupant for near in nears if near.on is not None} - {""}
+    tracked |= {name for name in moved if occupancies[name].capacity}
+    tracked |= {n.component for n in named if references.is_occupant_of(n.component, n.handle)}
+    for node in nodes:
         match node:
             case tree.Occupied(component=name) | tree.RandomChoice(
                 component=name, candidates="empty"
             ):
                 tracked.add(name)
-            case tree.ReferencedField() | tree.Exists():
-                name, handle = node.component, node.handle
-                if references.is_occupant_of(name, handle):
-                    tracked.add(name)
-                known = references.components.get(name)
-                uses_grids = uses_grids or (known is not None and known.grid is not None)
-            case tree.Coordinates() | tree.CellAt():
-                uses_grids = True
-    for step in actions:
-        moved, is_move = _moved_components(step, references)
-        tracked |= moved
-        uses_grids = uses_grids or is_move
-    return frozenset(tracked), uses_grids or bool(tracked)
+    grids = {name for name, component in components.items() if component.grid is not None}
+    uses_grids = any(near.on is not None for near in nears) or bool(tracked or moved)
+    uses_grids = uses_grids or any(node.component in grids for node in named)
+    is_of_cells = (isinstance(node, tree.Coordinates | tree.CellAt) for node in nodes)
+    return frozenset(tracked), uses_grids or any(is_of_cells)
 
 
-def _moved_components(step: tree.Step, references: ReferenceScope) -> tuple[set[str], bool]:
-    """Return the components with a capacity whose rows a step moves or spawns, and whether rows of
-    any component move."""
+def _written_fields(step: tree.Step, home: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields that a step writes or gives to new rows, behind their components."""
     match step.target:
         case tree.FieldValue(name=name, owner=owner):
-            written: dict[str, tuple[str, ...]] = {owner or references.home: (name,)}
-        case tree.ReferencedField(name=name, component=owner):
-            written = {owner: (name,)}
+            yield owner or home, name
+        case tree.ReferencedField(name=name, component=component):
+            yield component, name
         case tree.Spawn(instances=instances):
-            written = {spawned.component: tuple(dict(spawned.values)) for spawned in instances}
-        case _:
-            return set(), False
-    moved: list[tuple[str, int]] = []
-    for name, fields in written.items():
-        component = references.components.get(name)
-        if component is not None and component.on is not None and component.on.field in fields:
-            moved.append((name, component.on.capacity))
-    return {name for name, capacity in moved if capacity}, bool(moved)
+            yield from ((new.component, name) for new in instances for name, _ in new.values)

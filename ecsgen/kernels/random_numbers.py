@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final, TypeGuard
+from typing import Final
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal
@@ -26,6 +26,7 @@ from ecsgen.model.typed_tree import (
     Expression,
     NeighbourAggregate,
     RandomChoice,
+    draws_numbers,
     transform,
     walk,
 )
@@ -117,29 +118,22 @@ def numbering(
 ) -> tuple[Callable[[Expression], Expression], int]:
     """Return a function that numbers the draws of typed texts from `first` in the order in which
     they are written, and the next free number."""
-    written = {node.number: node for node in walk(*expressions) if takes_numbers(node)}
+    written = {node.number: node for node in walk(*expressions) if draws_numbers(node)}
     numbers = {}
     for position in sorted(written):
         numbers[position] = first
         first = _end(written[position], first)
 
     def change(node: Expression) -> Expression:
-        return replace(node, number=numbers[node.number]) if takes_numbers(node) else node
+        return replace(node, number=numbers[node.number]) if draws_numbers(node) else node
 
     return lambda expression: transform(expression, change) if numbers else expression, first
 
 
 def count_draws(expressions: Iterable[Expression]) -> int:
     """Return the next free number after those that numbered expressions draw."""
-    drawn = [node for node in walk(*expressions) if takes_numbers(node)]
+    drawn = [node for node in walk(*expressions) if draws_numbers(node)]
     return max((_end(node, node.number) for node in drawn), default=0)
-
-
-def takes_numbers(node: Expression) -> TypeGuard[Draw | RandomChoice | NeighbourAggregate]:
-    """Return True if a node itself takes random numbers."""
-    return isinstance(node, Draw | RandomChoice) or (
-        isinstance(node, NeighbourAggregate) and node.is_random
-    )
 
 
 def _end(node: Draw | RandomChoice | NeighbourAggregate, number: int) -> int:

@@ -13,7 +13,7 @@ from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.neighbour_aggregates import begins_with_other, first_name
 from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
-from ecsgen.kernels.random_numbers import numbering, takes_numbers
+from ecsgen.kernels.random_numbers import numbering
 from ecsgen.kernels.scope import Scope, make_silent_error
 from ecsgen.kernels.type_checker import TypeChecker, unsupported
 from ecsgen.kernels.type_rules import (
@@ -188,7 +188,7 @@ class StepChecker:
         body = self._looped(text, node.body, set())
         del nears.loops[target.id]
         self._scope.ways[target.id] = f"{quote(target.id)} is known in its loop alone"
-        draws = any(map(takes_numbers, tree.walk(*tree.expressions_of(None, body))))
+        draws = any(map(tree.draws_numbers, tree.walk(*tree.expressions_of(None, body))))
         whom = nears.by_name[near].stream(node) if draws else tree.TRUE
         return tree.NeighbourLoop(text.line_of(node), near, whom, body)
 

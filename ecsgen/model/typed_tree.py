@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self, TypeGuard
 
 from ecsgen.model.types import BOOL, Number, Type
 
@@ -643,49 +643,37 @@ def effects_of(
     where: Expression | None, steps: tuple[AnyStep, ...], key: FieldValue | None = None
 ) -> Effects:
     """Return the effects of a condition and steps; `key`: the field of the random stream."""
-    names: dict[str, dict[str, None]] = {
-        name: {}
-        for name in (
-            "reads",
-            "writes",
-            "reads_referenced",
-            "reads_neighbours",
-            "sends",
-            "referenced_components",
-            "spawns",
-        )
-    }
-    draws = False
-    for node in walk(*expressions_of(where, steps)):
-        match node:
-            case FieldValue():
-                names["reads"][node.text] = None
-            case NeighbourField(name=name) if name not in (ID_SLOT, CELL_ID):
-                names["reads_neighbours"][node.text] = None
-            case ReferencedField():
-                names["reads_referenced"][node.text] = names["referenced_components"][
-                    node.component
-                ] = None
-            case Exists() | Occupied() | RandomChoice():
-                names["referenced_components"][node.component] = None
-                draws = draws or isinstance(node, RandomChoice)
-            case NeighbourAggregate():
-                draws = draws or node.is_random
-            case Draw():
-                draws = True
-    actions = actions_of(steps)
-    for target in (action.target for action in actions):
-        if isinstance(target, FieldValue):
-            names["writes"][target.text] = None
-        elif isinstance(target, ReferencedField):
-            names["sends"][target.text] = names["referenced_components"][target.component] = None
-        elif isinstance(target, Spawn):
-            names["spawns"] |= dict.fromkeys(s.component for s in target.instances)
-    if key is not None:
-        names["reads"][key.text] = None
-    destroys = any(isinstance(action.target, Despawn) for action in actions)
-    effects = {kind: tuple(fields) for kind, fields in names.items()}
-    return Effects(**effects, draws=draws, destroys=destroys)
+    nodes = [*walk(*expressions_of(where, steps))]
+    targets = [action.target for action in actions_of(steps)]
+    references = [node for node in nodes if isinstance(node, ReferencedField)]
+    sent = [target for target in targets if isinstance(target, ReferencedField)]
+    named = [n for n in nodes if isinstance(n, ReferencedField | Exists | Occupied | RandomChoice)]
+    neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
+    spawns = [target for target in targets if isinstance(target, Spawn)]
+    return Effects(
+        reads=_texts(
+            [*(node for node in nodes if isinstance(node, FieldValue)), *filter(None, [key])]
+        ),
+        writes=_texts(target for target in targets if isinstance(target, FieldValue)),
+        reads_referenced=_texts(references),
+        reads_neighbours=_texts(n for n in neighbours if n.name not in (ID_SLOT, CELL_ID)),
+        sends=_texts(sent),
+        referenced_components=tuple(dict.fromkeys(node.component for node in (*named, *sent))),
+        draws=any(map(draws_numbers, nodes)),
+        spawns=tuple(dict.fromkeys(s.component for spawn in spawns for s in spawn.instances)),
+        destroys=any(isinstance(target, Despawn) for target in targets),
+    )
+
+
+def _texts(fields: Iterable[FieldValue | NeighbourField | ReferencedField]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(field.text for field in fields))
+
+
+def draws_numbers(node: Expression) -> TypeGuard[Draw | RandomChoice | NeighbourAggregate]:
+    """Return True if the node itself takes random numbers."""
+    return isinstance(node, Draw | RandomChoice) or (
+        isinstance(node, NeighbourAggregate) and node.is_random
+    )
 
 
 @dataclass(frozen=True, slots=True)

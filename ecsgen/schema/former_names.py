@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -62,39 +62,26 @@ class _Names:
     def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
         """Return the present name for each former one; "" for removed ones."""
         used = dict(reversed(self.present))  # the first of two of one name
-        removed: dict[str, Mark] = {}
-        for name, mark in self.removed:
+        holders: dict[str, MarkedName] = {}
+        for now, (name, mark) in [*(("", removed) for removed in self.removed), *self.former]:
             if not self.check(name, f"a former {self.what}", mark, diagnostics):
                 continue
-            if name in used:
-                where = used[name].seen_from(mark)
+            if name not in used and name not in holders:
+                holders[name] = now, mark
+                continue
+            other, other_mark = ("", used[name]) if name in used else holders[name]
+            where = other_mark.seen_from(mark)
+            if now:
+                why = f"it is one of {quote(other)}" if other else "it is removed"
+                why = f"{'it is in use' if name in used else why} {where}"
+                message = f"{quote(name)} cannot be a former name of {quote(now)}: {why}"
+                diagnostics.add("E514", message, mark)
+            elif name in used:
                 message = f"the {self.what} {quote(name)} is removed, and in use {where}"
                 diagnostics.add("E513", message, mark)
-            elif name in removed:
-                diagnostics.add("E509", f"{quote(name)} is listed twice in 'removed'", mark)
-            removed.setdefault(name, mark)
-        return dict.fromkeys(removed, "") | self._renamed(used, removed, diagnostics)
-
-    def _renamed(
-        self, used: Mapping[str, Mark], removed: Mapping[str, Mark], diagnostics: Diagnostics
-    ) -> dict[str, str]:
-        claims: dict[str, MarkedName] = {}
-        for now, (name, mark) in self.former:
-            if not self.check(name, f"a former {self.what}", mark, diagnostics):
-                continue
-            if name in used:
-                why = f"it is in use {used[name].seen_from(mark)}"
-            elif name in removed:
-                why = f"it is removed {removed[name].seen_from(mark)}"
-            elif name in claims:
-                other, other_mark = claims[name]
-                why = f"it is one of {quote(other)} {other_mark.seen_from(mark)}"
             else:
-                claims[name] = now, mark
-                continue
-            message = f"{quote(name)} cannot be a former name of {quote(now)}: {why}"
-            diagnostics.add("E514", message, mark)
-        return {name: now for name, (now, _) in claims.items()}
+                diagnostics.add("E509", f"{quote(name)} is listed twice in 'removed'", mark)
+        return {name: now for name, (now, _) in holders.items()}
 
 
 def _listed(draft: Declaration[Any], names: Sequence[str], *path: str | int) -> list[MarkedName]:

@@ -146,7 +146,7 @@ class _NeighbourhoodBuilder:
         }
         self._scope.hidden |= cold
         near = NeighbourScope(key.name, position.type, members, find_owner_component(members))
-        radius = self._radius()
+        radius = self._radius(on_grid=False)
         if radius is None:
             return near, None
         return near, tree.Neighbourhood(radius, position, key.among, key.name)
@@ -182,7 +182,7 @@ class _NeighbourhoodBuilder:
         position = tree.FieldValue(Type("u64"), tree.CELL_ID, owner)
         if asking.on is not None:
             position = tree.FieldValue(Type("u64", (), f"id<{home}>"), asking.on.field, owner)
-        radius = self._grid_radius()
+        radius = self._radius(on_grid=True)
         if radius is None:
             return near, None
         return near, tree.Neighbourhood(radius, position, key.among, key.name, on)
@@ -222,20 +222,30 @@ class _NeighbourhoodBuilder:
             message = f"{subject} several components on a grid: {', '.join(names)}"
         self._diagnostics.add("E813", message, mark)
 
-    def _radius(self) -> tree.Argument | float | None:
-        """Return a radius in a space: a finite number above 0, or one argument; reports E813."""
-        radius, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
+    def _radius(self, on_grid: bool) -> tree.Argument | tree.FieldValue | float | None:
+        """Return a radius: in a space a finite number above 0, or one argument; on a grid an
+        integer from 0, an argument, or an integer field; reports E803 and E813."""
+        radius, code = self._key.radius, "E803" if on_grid else "E813"
         if isinstance(radius, str):
-            argument = self._argument(radius)
-            if argument is not None and (argument.type.shape or not argument.type.is_number):
-                message = f"a radius is one number, and {quote(radius)} is {argument.type}"
-                diagnostics.add("E813", message, mark)
+            is_argument = not on_grid or radius in self._scope.arguments
+            variable = (None if is_argument else self._field(radius)) or self._argument(radius)
+            if variable is None:
                 return None
-            return argument
-        if not (isfinite(radius) and radius > 0):
-            diagnostics.add("E813", f"a radius is a finite number above 0, not {radius:g}", mark)
-            return None
-        return float(radius)
+            type_ = variable.type
+            if type_.is_number and not type_.shape and (type_.is_integer or not on_grid):
+                return variable
+            what = "a radius on a grid is an integer" if on_grid else "a radius is one number"
+            message = f"{what}, and {quote(radius)} is {type_}"
+        elif on_grid and not radius.is_integer():
+            message = f"a radius on a grid is an integer, not {radius:g}"
+        elif on_grid and radius < 0:
+            code, message = "E813", f"a radius is at least 0, not {radius:g}"
+        elif not on_grid and not (isfinite(radius) and radius > 0):
+            message = f"a radius is a finite number above 0, not {radius:g}"
+        else:
+            return int(radius) if on_grid else float(radius)
+        self._diagnostics.add(code, message, self._key.marks["radius"])
+        return None
 
     def _argument(self, name: str) -> tree.Argument | None:
         kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
@@ -251,29 +261,6 @@ class _NeighbourhoodBuilder:
             diagnostics.add("E813", message, mark, hint=hint)
             return None
         return argument
-
-    def _grid_radius(self) -> tree.Argument | tree.FieldValue | float | None:
-        """Return a radius on a grid: an integer from 0, an argument, or an integer field; reports
-        E803 and E813."""
-        radius, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
-        if not isinstance(radius, str):
-            if not isfinite(radius) or radius != int(radius):
-                diagnostics.add("E803", f"a radius on a grid is an integer, not {radius:g}", mark)
-                return None
-            if radius < 0:
-                diagnostics.add("E813", f"a radius is at least 0, not {radius:g}", mark)
-                return None
-            return int(radius)
-        scope = self._scope
-        field = None if radius in scope.arguments else self._field(radius)
-        variable = field or self._argument(radius)
-        if variable is None:
-            return None
-        if variable.type.is_number and variable.type.is_integer and not variable.type.shape:
-            return variable
-        message = f"a radius on a grid is an integer, and {quote(radius)} is {variable.type}"
-        diagnostics.add("E803", message, mark)
-        return None
 
     def _field(self, text: str) -> tree.FieldValue | None:
         owner, _, name = text.rpartition(".")

@@ -61,8 +61,8 @@ def check_owned(draft: Declaration[ComponentSpec], where: str, mark: Mark) -> No
 
 def resolve_components(
     draft: Declaration[WorldSpec],
-    names: Sequence[str],
     components: Components,
+    names: Sequence[str],
     where: str,
     path: tuple[str, ...],
 ) -> list[tuple[Declaration[ComponentSpec], Mark]]:

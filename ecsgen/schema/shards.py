@@ -83,7 +83,7 @@ def build_shards(draft: Declaration[WorldSpec], components: Components) -> Shard
         return None
     check = _Check(draft, spec, components)
     check.ghosts()
-    resolve_components(draft, spec.stay, components, "'stay'", ("shards", "stay"))
+    resolve_components(draft, components, spec.stay, "'stay'", ("shards", "stay"))
     check.objects()
     ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
     return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay))

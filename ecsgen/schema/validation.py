@@ -245,18 +245,16 @@ def _cut(document: Node, paths: Sequence[Path]) -> bool:
     """Remove the values at `paths`; return False if the document itself would have to go."""
     if any(not path for path in paths):
         return False
-    targets = [(document.at(*path[:-1]), path[-1]) for path in paths]
-    items: dict[int, tuple[list[Node], set[int]]] = {}
-    for container, step in targets:
+    gone = {id(document.at(*path)) for path in paths}
+    containers = [document.at(*path[:-1]) for path in paths]
+    for container, path in zip(containers, paths, strict=True):
         if container is None:
             return False
         container.complete = False
         value = container.value
         if isinstance(value, dict):
-            value.pop(str(step), None)
-            container.keys.pop(str(step), None)
-        elif isinstance(value, list) and isinstance(step, int):
-            items.setdefault(id(value), (value, set()))[1].add(step)
-    for value, steps in items.values():
-        value[:] = [item for index, item in enumerate(value) if index not in steps]
+            value.pop(str(path[-1]), None)
+            container.keys.pop(str(path[-1]), None)
+        elif isinstance(value, list):
+            value[:] = [item for item in value if id(item) not in gone]
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
@@ -150,6 +151,7 @@ class _Builder:
     def __init__(self, draft: Declaration[WorldSpec], components: Components) -> None:
         self._draft = draft
         self._components = components
+        self._resolve = partial(resolve_components, draft, components)
         self._chunked = {
             name: draft.value_mark("archetypes", "components", k)
             for k, name in enumerate(draft.spec.chunked)
@@ -255,11 +257,6 @@ class _Builder:
                 if clause in _COLUMNS:
                     check_module(member.name, mark, self._draft.diagnostics, QUERY_NAMES)
         return [(c, mark) for _, c, mark in members.values() if c.spec.owner == "entity"]
-
-    def _resolve(
-        self, names: Sequence[str], where: str, path: tuple[str, ...]
-    ) -> list[tuple[Declaration[ComponentSpec], Mark]]:
-        return resolve_components(self._draft, names, self._components, where, path)
 
     def _check_mixed(
         self, query: str, members: Sequence[tuple[Declaration[ComponentSpec], Mark]]

@@ -10,8 +10,7 @@ words and expands aliases.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,7 +23,6 @@ from yaml.events import (
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
-    SequenceStartEvent,
 )
 
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
@@ -106,22 +104,16 @@ class Node:
 
     def at(self, *path: str | int) -> Node | None:
         """Return the node at a path of keys and indices, or None."""
-        node: Node | None = self
+        node = self
         for step in path:
-            if node is None:
-                return None
             value = node.value
-            if isinstance(value, dict) and isinstance(step, str):
-                node = value.get(step)
+            if isinstance(value, dict) and step in value:
+                node = value[str(step)]
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 node = value[step]
             else:
                 return None
         return node
-
-
-_SIGN: Final = re.compile(r"[\t#]")
-_LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
 
 
 class Span(NamedTuple):
@@ -135,20 +127,15 @@ class Span(NamedTuple):
 def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
     """Yield line and column of the first tab of each line that is not inside quotes, a text block
     or a comment. `scalars` are in order and do not overlap. O(length of the text)."""
-    starts = [span.start for span in scalars]
-
-    def scalar_at(index: int) -> Span | None:
-        position = bisect_right(starts, index) - 1
-        return scalars[position] if position >= 0 and index < scalars[position].end else None
-
-    for number, line in enumerate(_LINE.finditer(text), start=1):
-        for sign in _SIGN.finditer(text, *line.span(1)):
-            span = scalar_at(sign.start())
-            if span is None and sign[0] == "#":
-                break
-            if sign[0] == "\t" and (span is None or span.plain):
-                yield number, sign.start() - line.start() + 1
-                break
+    parts, done = list[str](), 0
+    for start, end, is_plain in scalars:
+        content = text[start:end].replace("#", "_")  # begins no comment
+        parts += text[done:start], content if is_plain else content.replace("\t", " ")
+        done = end
+    for number, line in enumerate(split_lines("".join([*parts, text[done:]])), start=1):
+        column = line.partition("#")[0].find("\t")
+        if column >= 0:
+            yield number, column + 1
 
 
 MAX_NODES: Final = 100_000
@@ -173,17 +160,6 @@ class _StopReadingError(Exception):
     """A limit is reached: the rest of the file is not read."""
 
 
-@dataclass(slots=True)
-class _Open:
-    """A collection that has not ended yet."""
-
-    node: Node
-    start: _Position
-    key: str = ""  # of the value that comes next
-    key_is_next: bool = False
-    refused: bool = False  # the key was rejected, so its value is dropped
-
-
 class Builder:
     """Builder of the documents of one text."""
 
@@ -192,17 +168,18 @@ class Builder:
         self._path = path
         self._diagnostics = diagnostics
         self._lines = split_lines(text)
-        self._stack: list[_Open] = []
         self._nodes = 0
         self._documents: list[Node] = []
         self._scalars: list[Span] = []  # kept only when there are tabs to judge
         self._has_tabs = "\t" in text
+        self._next: Callable[[], _Event] = lambda: None
 
     def documents(self, pure: bool) -> list[Node]:
         """Return the documents up to the first syntax error; `pure` as in `parse`."""
         parser: Any = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
+        self._next = parser.get_event
         try:
-            self._build(parser)
+            self._build()
             if self._has_tabs:
                 for line, column in stray_tabs(self._text, self._scalars):
                     self._add("E215", _TABS, Mark(self._path, line, column), "use spaces")
@@ -217,21 +194,47 @@ class Builder:
             parser.dispose()
         return self._documents
 
-    def _build(self, parser: Any) -> None:
-        get_event = parser.get_event
-        while (event := get_event()) is not None:
-            kind = type(event)
-            if kind is ScalarEvent:
-                self._scalar(event)
-            elif kind is MappingStartEvent or kind is SequenceStartEvent:
-                self._open(event, kind is MappingStartEvent)
-            elif kind is MappingEndEvent or kind is SequenceEndEvent:
-                self._close(event)
-            elif kind is AliasEvent:
-                self._refuse_property("E208", "aliases are not part of the schema language", event)
-                self._place(None)
-            elif kind is DocumentStartEvent:
+    def _build(self) -> None:
+        while (event := self._next()) is not None:
+            if type(event) is DocumentStartEvent:
                 self._check_directives(event)
+                first = self._next()
+                start, end = first.start_mark, first.end_mark
+                node = self._node(first, 0)
+                is_empty = type(first) is ScalarEvent and start.index == end.index
+                if node is not None and not is_empty:
+                    self._documents.append(node)
+
+    def _node(self, event: _Event, depth: int) -> Node | None:
+        """Return the value that begins with an event, read to its end; None for a rejected one."""
+        if type(event) is AliasEvent:
+            self._refuse_property("E208", "aliases are not part of the schema language", event)
+            return None
+        if type(event) is ScalarEvent:
+            return self._value(event)
+        self._count(event)
+        mark = self._mark(event.start_mark, event.end_mark)
+        if depth >= MAX_DEPTH:
+            self._add("E206", _TOO_DEEP, mark)
+            raise _StopReadingError
+        entries: dict[str, Node] = {}
+        items: list[Node] = []
+        node = Node(entries if type(event) is MappingStartEvent else items, mark)
+        while type(part := self._next()) not in (MappingEndEvent, SequenceEndEvent):
+            if node.value is entries:
+                key = self._key(part, node.keys, depth + 1)
+                value = self._node(self._next(), depth + 1)
+                if key is not None and value is not None:
+                    entries[key] = value
+                    continue
+                if key is not None:
+                    del node.keys[key]
+            elif (item := self._node(part, depth + 1)) is not None:
+                items.append(item)
+                continue
+            node.complete = False
+        node.mark = self._mark(event.start_mark, part.end_mark)
+        return node
 
     def _count(self, event: _Event) -> None:
         self._nodes += 1
@@ -244,91 +247,47 @@ class Builder:
         if event.tag is not None:
             self._refuse_property("E210", "tags are not part of the schema language", event)
 
-    def _scalar(self, event: _Event) -> None:
+    def _scalar(self, event: _Event) -> tuple[str, Mark]:
+        """Return the text of a scalar, and its mark."""
         self._count(event)
         start, end = event.start_mark, event.end_mark
-        plain = not event.style
         text: str = event.value
         if self._has_tabs:
-            self._scalars.append(Span(start.index, end.index, plain))
+            self._scalars.append(Span(start.index, end.index, not event.style))
         mark = self._mark(start, end)
         if not text.isascii() and _SURROGATE.search(text):
             self._add("E204", "half of a surrogate pair is not a character", mark)
             text = _SURROGATE.sub("\ufffd", text)
-        if self._stack and self._stack[-1].key_is_next:
-            self._key(text, plain, mark)
-        elif self._stack or start.index != end.index:  # else an empty document
-            self._place(self._value(text, plain, mark))
+        return text, mark
 
-    def _value(self, text: str, plain: bool, mark: Mark) -> Node | None:
-        if not plain:
-            return Node(text, mark)
+    def _value(self, event: _Event) -> Node | None:
+        text, mark = self._scalar(event)
         try:
-            return Node(resolve(text), mark)
+            return Node(text if event.style else resolve(text), mark)
         except OverflowError as error:
             self._add("E213", str(error), mark)
             return None
 
-    def _open(self, event: _Event, mapping: bool) -> None:
-        self._count(event)
-        mark = self._mark(event.start_mark, event.end_mark)
-        if len(self._stack) >= MAX_DEPTH:
-            self._add("E206", _TOO_DEEP, mark)
-            raise _StopReadingError
-        node = Node({} if mapping else [], mark)
-        self._stack.append(_Open(node, event.start_mark, key_is_next=mapping))
-
-    def _close(self, event: _Event) -> None:
-        closed = self._stack.pop()
-        closed.node.mark = self._mark(closed.start, event.end_mark)
-        if self._stack and self._stack[-1].key_is_next:
-            self._add("E212", "a key must be text, not a collection", closed.node.mark)
-            self._stack[-1].key_is_next = False
-            self._stack[-1].refused = True
-        else:
-            self._place(closed.node)
-
-    def _key(self, text: str, plain: bool, mark: Mark) -> None:
-        parent = self._stack[-1]
-        parent.key, parent.key_is_next, parent.refused = text, False, True
-        keys = parent.node.keys
-        if plain and text == "<<":
+    def _key(self, event: _Event, keys: dict[str, Mark], depth: int) -> str | None:
+        """Return a key, and add its mark to `keys`; None for a rejected one."""
+        if type(event) is not ScalarEvent:
+            if (node := self._node(event, depth)) is not None:
+                self._add("E212", "a key must be text, not a collection", node.mark)
+            return None
+        text, mark = self._scalar(event)
+        if not event.style and text == "<<":
             self._add("E209", "merge keys are not part of the schema language", mark)
-        elif plain and not text:
+        elif not event.style and not text:
             self._add("E212", "the key is empty", mark)
         elif text in keys:
             message = f"the key {quote(text)} is here twice; it is already on line"
-            is_kind = len(self._stack) == 1 and text in KINDS
+            is_kind = depth == 1 and text in KINDS
             hint = "write --- before it: each component is a document of its own" if is_kind else ""
             self._add("E211", f"{message} {keys[text].line}", mark, hint)
         else:
-            parent.refused = False
             keys[text] = mark
-
-    def _place(self, node: Node | None) -> None:
-        """Add a value to its parent; None for a rejected one."""
-        if not self._stack:
-            if node is not None:
-                self._documents.append(node)
-            return
-        parent = self._stack[-1]
-        container = parent.node.value
-        if isinstance(container, list):
-            if node is not None:
-                container.append(node)
-            else:
-                parent.node.complete = False
-        elif isinstance(container, dict):
-            if parent.key_is_next:  # an alias as a key
-                parent.key_is_next, parent.refused = False, True
-                return
-            if node is not None and not parent.refused:
-                container[parent.key] = node
-            else:
-                parent.node.complete = False
-                if not parent.refused:
-                    del parent.node.keys[parent.key]
-            parent.key_is_next, parent.refused = True, False
+            return text
+        return None
 
     def _refuse_property(self, code: str, message: str, event: _Event) -> None:
         mark = self._mark(event.start_mark, event.end_mark)

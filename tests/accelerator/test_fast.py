@@ -270,10 +270,10 @@ def test_classes_of_the_library_itself_have_them() -> None:
     need_layer()
     code = """
 from generated.entities import EntityManager
-from ecsgen_runtime.world.queries.query import RowQuery
+from ecsgen_runtime.world.queries.query import QueryJoin
 entities = EntityManager()
 entity = entities.create()
-print(entities.alive(entity), type(EntityManager.create), type(RowQuery._while_unchanged))
+print(entities.alive(entity), type(EntityManager.create), type(QueryJoin._join))
 """
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],

@@ -32,7 +32,7 @@ SCHEMAS = {
     "others": ROOT / "tests" / "more_policies.yaml",
 }
 ONE_ROW_METHODS = {"accessors": "row", "destroy_row": "_destroy_row"}
-LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects", "cells", "occupant"}
+LEFT_TO_PYTHON = {"ring", "unique", "grouped", "many", "indirect", "objects", "cells", "occupant"}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """
@@ -45,7 +45,6 @@ CALLED = """
     world.entity_views:EntityViewWorld _create_plain
     world.world_base:DeferredDespawns _flush _small_batch_doomed
     world.queries.query:QueryJoin _way _blocks _narrow
-    world.queries.query:RowQuery _steps
 """
 """Methods that those in C would call: they do the same themselves."""
 
@@ -149,7 +148,7 @@ def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> N
 
 def named_components(names: list[str]) -> str:
     """Return schemas of components with these names, of several policies in turns."""
-    policies = ["", "lookup: hash", "lookup: direct", "instances: many"]
+    policies = ["", "lookup: hash", "lookup: direct", "ids: true"]
     policies.append("hierarchy: {orphans: root}")
     parts = [
         f"component: {name}\nfields: {{x: f32}}\n{policies[number % len(policies)]}"

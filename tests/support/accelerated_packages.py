@@ -20,19 +20,20 @@ from tests.support.generated_package import build
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "tests" / "fast.yaml"
-"""Policies whose rows come and go in C, in pairs that no shipped schema has."""
+"""Policies whose rows come and go in C, in pairs that no shipped schema has, and others."""
 
 Packages = tuple[ModuleType, ModuleType]
 """With methods in C, and without."""
 
 
 METHODS = {
-    "PositionManager": "create ensure _destroy_row remove destroy lookup has require row "
-    "value set_value",
+    "EnergyManager": "create ensure _destroy_row remove destroy lookup has require row "
+    "stored set_stored",
+    "PositionManager": "lookup has require row value set_value",
     "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass",
     "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
-    "SoundSourceManager": "create ensure lookup next previous first clip set_clip",
-    "StatusEffectManager": "create _destroy_row remove destroy_id resolve id_of",
+    "SoundSourceManager": "lookup first clip set_clip",
+    "StatusEffectManager": "lookup has resolve id_of",
     "SparkManager": "create _destroy_row destroy_id resolve position set_position __contains__",
     "TileManager": "create _destroy_row remove id_of resolve destroy_id",
     "World": "spawn create",

@@ -73,7 +73,7 @@ def test_runs_that_want_to_exit() -> None:
 
 
 def test_both_ends_of_a_pipe_may_be_full() -> None:
-    """After many quick runs others wait in the pipes, but for those that take too much room."""
+    """With runs and results that are larger than any pipe holds, and others between."""
     quick = [{"weight": str(number), "lines": 1} for number in range(600)]
     heavy = [{"weight": letter * 300_000, "lines": 200_000} for letter in "abcdefgh"]
     s = sweep(sweep_models.heavy, [*quick, *heavy], workers=2, progress=False)

@@ -3,7 +3,7 @@
 #include "class_plans.h"
 
 /* The types of the module, those of plans first. */
-enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, LOOP, METHOD, N_TYPES };
+enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, METHOD, N_TYPES };
 
 #define N_PLANS PROPERTY
 
@@ -111,13 +111,7 @@ method_get(PyObject *self, PyObject *name)
     static const char *const own[] = {"__wrapped__", "__class__",     "__reduce__", "__reduce_ex__",
                                       "plan",        "field",       "__weakref__",   "__get__",    "__call__",
                                       "__hash__",    "__eq__",        NULL};
-    PyObject *wrapped = ((Method *)self)->wrapped;
-    for (const char *const *it = own; *it != NULL; it++) {
-        if (wrapped == NULL || PyUnicode_CompareWithASCIIString(name, *it) == 0) {
-            return PyObject_GenericGetAttr(self, name);
-        }
-    }
-    return PyObject_GetAttr(wrapped, name);
+    return get_own_or(self, ((Method *)self)->wrapped, name, own);
 }
 
 static int
@@ -182,7 +176,7 @@ static PyType_Spec method_spec = {
 
 static PyType_Spec *const specs[N_TYPES] = {
     &entities_spec, &component_spec, &world_spec, &proxy_spec,  &join_spec,
-    &property_spec, &rows_spec,      &loop_spec,  &method_spec,
+    &property_spec, &rows_spec,      &method_spec,
 };
 
 static int

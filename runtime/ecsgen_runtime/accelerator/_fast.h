@@ -113,19 +113,19 @@ typedef struct {
     Field *fields;
     char *defaults; /* the scratch of a row of defaults */
     /* slots of the manager */
-    Py_ssize_t data, locks, owners, sparse, map, others, released;
+    Py_ssize_t data, locks, owners, sparse, map, released;
     Py_ssize_t entries; /* of `released` */
     /* slots of its data */
-    Py_ssize_t anchor, n, version, allocated, count, grouped, active, peak, slots, first_generation;
+    Py_ssize_t anchor, n, version, allocated, count, active, peak, slots, first_generation;
     /* columns, by number */
-    Py_ssize_t anchor_column, entity, next, previous, id_slot, id_row, id_generation;
+    Py_ssize_t anchor_column, entity, id_slot, id_row, id_generation;
     Py_ssize_t parent, first_child, next_sibling, previous_sibling;
 } Component;
 
 typedef struct {
     PyObject_HEAD
     Plan plan;
-    PyObject *kinds;              /* dict from the names of components to (row class, rank) */
+    PyObject *kinds;              /* dict from the names of components to row classes */
     PyObject *array, *cells;      /* an array of one entity, and its memoryview */
     PyObject *copy;               /* the name of what copies it */
     Entities *entities_plan;
@@ -155,10 +155,6 @@ typedef struct {
     PyObject *empty, *dtype;                  /* what makes an array of rows */
     Py_ssize_t entities, required, optional, any_of, none_of; /* slots */
     Py_ssize_t manager;                       /* of a member */
-    PyTypeObject *loop_kind;                  /* of what iterates over a query */
-    PyObject *join, *version, *changes;       /* names */
-    PyObject *changed;                        /* what makes the error of a loop */
-    Py_ssize_t state, data;                   /* slots */
 } Join;
 
 /* A generated method with a function in C before it. */
@@ -190,6 +186,10 @@ extern const Function proxy_functions[];
 extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
+
+/* Return an attribute of an object that stands before another one, of which all are that it has not
+   itself. */
+PyObject *get_own_or(PyObject *self, PyObject *wrapped, PyObject *name, const char *const *own);
 
 /* Free an object, and all that its type clears. */
 void free_object(PyObject *self);

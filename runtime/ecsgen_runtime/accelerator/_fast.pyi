@@ -58,10 +58,6 @@ class Rows:
     """What iterates over the rows of a manager."""
 
 @final
-class Loop:
-    """What iterates over the rows of a query."""
-
-@final
 class Method:
     """A generated method, the usual case of which is in C."""
 

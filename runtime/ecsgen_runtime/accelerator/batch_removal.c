@@ -6,9 +6,9 @@
 static int
 is_simple(const Component *plan)
 {
-    return plan->removes && !plan->is_many && (plan->is_direct || plan->sparse != ABSENT) &&
-           plan->active == ABSENT && plan->grouped == ABSENT && plan->id_slot == ABSENT &&
-           plan->id_generation == ABSENT && !plan->releases_children;
+    return plan->removes && (plan->is_direct || plan->sparse != ABSENT) &&
+           plan->active == ABSENT && plan->id_slot == ABSENT && plan->id_generation == ABSENT &&
+           !plan->releases_children;
 }
 
 int
@@ -24,23 +24,10 @@ open_batch_removal(BatchRemoval *it, const Plan *world, PyObject *manager, const
            open_change(&it->change, plan, manager, &it->rows);
 }
 
-uint64_t
-row_of(const BatchRemoval *it, uint64_t entity)
-{
-    const Component *plan = it->change.plan;
-    uint64_t index = entity & plan->index_mask, row = index;
-    if (!plan->is_direct) {
-        row = index < it->change.map.size ? first_of(&it->change, index) : NIL;
-    }
-    /* 0 is no entity: holes of direct managers have it. */
-    int is_its = entity != 0 && row < it->rows.n && owner_of(plan, &it->rows, row) == entity;
-    return is_its ? row : NIL;
-}
-
 void
 add_row_of(BatchRemoval *it, uint64_t entity)
 {
-    uint64_t row = row_of(it, entity);
+    uint64_t row = row_in(it->change.plan, &it->rows, &it->change.map, entity);
     if (row != NIL && it->count < it->room) {
         it->gone[it->count++] = (uint32_t)row;
     }

@@ -19,9 +19,6 @@ typedef struct {
 int open_batch_removal(BatchRemoval *it, const Plan *world, PyObject *manager, const Entities *entities,
                  PyObject *owners);
 
-/* Find the row of an entity, NIL if it has none. */
-uint64_t row_of(const BatchRemoval *it, uint64_t entity);
-
 /* Note the row of an entity, if it has one. Behind all others, sort the rows. */
 void add_row_of(BatchRemoval *it, uint64_t entity);
 void sort_rows(BatchRemoval *it);

@@ -57,6 +57,17 @@ seal_guard(Guard *guard)
     return 0;
 }
 
+PyObject *
+get_own_or(PyObject *self, PyObject *wrapped, PyObject *name, const char *const *own)
+{
+    for (; *own != NULL; own++) {
+        if (wrapped == NULL || PyUnicode_CompareWithASCIIString(name, *own) == 0) {
+            return PyObject_GenericGetAttr(self, name);
+        }
+    }
+    return PyObject_GetAttr(wrapped, name);
+}
+
 void
 free_object(PyObject *self)
 {

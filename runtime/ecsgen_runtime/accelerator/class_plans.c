@@ -15,41 +15,6 @@ item(PyObject *spec, const char *name)
     return found;
 }
 
-/* Return an item of the spec that must be of a type, borrowed. */
-static PyObject *
-typed_item(PyObject *spec, const char *name, PyTypeObject *type)
-{
-    PyObject *found = item(spec, name);
-    if (found != NULL && !PyObject_TypeCheck(found, type)) {
-        PyErr_Format(PyExc_TypeError, "%s must be a %s", name, type->tp_name);
-        return NULL;
-    }
-    return found;
-}
-
-typedef struct {
-    const char *name;
-    size_t place;
-} Place;
-
-/* Read numbers of the spec into 64 bits each. */
-static int
-read_numbers(PyObject *spec, void *plan, const Place *places)
-{
-    for (; places->name != NULL; places++) {
-        PyObject *number = typed_item(spec, places->name, &PyLong_Type);
-        if (number == NULL) {
-            return -1;
-        }
-        uint64_t value = PyLong_AsUnsignedLongLong(number);
-        if (value == (uint64_t)-1 && PyErr_Occurred()) {
-            return -1;
-        }
-        memcpy((char *)plan + places->place, &value, sizeof value);
-    }
-    return 0;
-}
-
 /* Read the offset of a slot that holds an object. */
 static int
 read_offset(PyObject *descriptor, Py_ssize_t *offset)
@@ -67,117 +32,118 @@ read_offset(PyObject *descriptor, Py_ssize_t *offset)
     return 0;
 }
 
-/* Read the offsets of slots; of those that the class does not have, ABSENT. */
+/* Store an item of the spec, borrowed, that must be of the type of its part. */
 static int
-read_slots(PyObject *spec, void *plan, const Place *places)
+read_object(PyObject *found, PyObject **at, const Part *part)
 {
-    PyObject *slots = typed_item(spec, "slots", &PyDict_Type);
-    for (; slots != NULL && places->name != NULL; places++) {
-        Py_ssize_t offset = ABSENT;
-        PyObject *descriptor = PyDict_GetItemString(slots, places->name);
-        if (descriptor != NULL && read_offset(descriptor, &offset) < 0) {
-            return -1;
-        }
-        memcpy((char *)plan + places->place, &offset, sizeof offset);
-    }
-    return slots == NULL ? -1 : 0;
-}
-
-/* True if all slots of a table were found; an exception if not. */
-static int
-has_all(const void *plan, const Place *places)
-{
-    for (; places->name != NULL && !PyErr_Occurred(); places++) {
-        if (*(const Py_ssize_t *)((const char *)plan + places->place) == ABSENT) {
-            PyErr_SetString(PyExc_KeyError, places->name);
-        }
-    }
-    return !PyErr_Occurred();
-}
-
-/* Read a guarded class and the names of its attributes. */
-static int
-read_guard(Guard *guard, PyObject *spec, const char *kind, const char *names)
-{
-    guard->kind = (PyTypeObject *)typed_item(spec, kind, &PyType_Type);
-    guard->names = typed_item(spec, names, &PyTuple_Type);
-    return guard->kind == NULL || guard->names == NULL ? -1 : 0;
-}
-
-static int
-read_guards(Plan *plan, PyObject *spec)
-{
-    plan->spec = Py_NewRef(spec);
-    plan->finder = typed_item(spec, "finder", &PyUnicode_Type);
-    if (plan->finder == NULL || read_guard(&plan->guard, spec, "kind", "names") < 0) {
+    const PyTypeObject *types[] = {
+        [ANY] = &PyBaseObject_Type, [TYPE] = &PyType_Type,   [TEXT] = &PyUnicode_Type,
+        [DICT] = &PyDict_Type,      [TUPLE] = &PyTuple_Type, [VIEW] = &PyMemoryView_Type,
+        [BYTES] = &PyBytes_Type,
+    };
+    if (!PyObject_TypeCheck(found, (PyTypeObject *)types[part->how])) {
+        PyErr_Format(PyExc_TypeError, "%s must be a %s", part->name, types[part->how]->tp_name);
         return -1;
     }
-    return read_guard(&plan->parts, spec, "parts", "part_names");
+    *at = found;
+    return 0;
 }
 
-/* ---- entities ------------------------------------------------------------------------------- */
+static int
+read_part(PyObject *found, void *at, const Part *part)
+{
+    uint64_t number;
+    switch (part->how) {
+    case NUMBER:
+        number = PyLong_AsUnsignedLongLong(found);
+        memcpy(at, &number, sizeof number);
+        return PyErr_Occurred() ? -1 : 0;
+    case FLAG:
+        *(int *)at = found == Py_True;
+        return 0;
+    case OR_NONE:
+        *(PyObject **)at = found == Py_None ? NULL : found;
+        return 0;
+    case A_SLOT:
+    case SLOT_IF_ANY:
+        return read_offset(found, at);
+    default:
+        return read_object(found, at, part);
+    }
+}
 
-#define AT(type, member) {#member, offsetof(type, member)}
+static int
+read_parts(void *plan, PyObject *spec, const Part *part)
+{
+    for (; part->name != NULL; part++) {
+        char *at = (char *)plan + part->place;
+        if (part->how == SLOT_IF_ANY && PyDict_GetItemString(spec, part->name) == NULL) {
+            *(Py_ssize_t *)(void *)at = ABSENT;
+            continue;
+        }
+        PyObject *found = item(spec, part->name);
+        if (found == NULL || read_part(found, at, part) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
 
-static const Place entities_numbers[] = {
-    AT(Entities, index_mask), AT(Entities, one_generation), {NULL, 0},
-};
-
-static const Place entities_slots[] = {
-    AT(Entities, cells),       AT(Entities, n_used),    AT(Entities, n_cells),
-    AT(Entities, n_retired),
-    AT(Entities, free),        AT(Entities, dispatch),  AT(Entities, callbacks),
-    AT(Entities, queue_count), AT(Entities, queue_head), AT(Entities, queue_mask),
-    AT(Entities, queue_cells), AT(Entities, depth),     AT(Entities, errors),
-    AT(Entities, waiting),     AT(Entities, entries),   AT(Entities, listener),
-    AT(Entities, remove),      {NULL, 0},
+static const Part common_parts[] = {
+    {"kind", offsetof(Plan, guard.kind), TYPE},    {"names", offsetof(Plan, guard.names), TUPLE},
+    {"parts", offsetof(Plan, parts.kind), TYPE},   {"part_names", offsetof(Plan, parts.names), TUPLE},
+    {"finder", offsetof(Plan, finder), TEXT},      {NULL, 0, ANY},
 };
 
 int
-read_entities(Entities *plan, PyObject *spec)
+read_plan(PyObject *self, PyObject *spec, const Part *parts)
 {
-    if (read_guards(&plan->plan, spec) < 0 || read_numbers(spec, plan, entities_numbers) < 0 ||
-        read_slots(spec, plan, entities_slots) < 0) {
-        return -1;
-    }
-    plan->globals = typed_item(spec, "globals", &PyDict_Type);
-    plan->dispatch_kind = (PyTypeObject *)typed_item(spec, "dispatch", &PyType_Type);
-    plan->callbacks_kind = (PyTypeObject *)typed_item(spec, "callbacks", &PyType_Type);
-    plan->entry_kind = (PyTypeObject *)typed_item(spec, "entry", &PyType_Type);
-    return has_all(plan, entities_slots) ? 0 : -1;
+    Plan *plan = &((Entities *)self)->plan; /* all plans begin alike */
+    plan->spec = Py_NewRef(spec);
+    return read_parts(plan, spec, common_parts) < 0 ? -1 : read_parts(self, spec, parts);
 }
 
 /* ---- components ----------------------------------------------------------------------------- */
 
-static const Place component_numbers[] = {
-    AT(Component, index_mask), {NULL, 0},
+const Part component_parts[] = {
+    AT(Component, data, A_SLOT),           AT(Component, locks, A_SLOT),
+    AT(Component, anchor, A_SLOT),         AT(Component, n, A_SLOT),
+    AT(Component, version, A_SLOT),        AT(Component, allocated, A_SLOT),
+    AT(Component, owners, SLOT_IF_ANY),    AT(Component, sparse, SLOT_IF_ANY),
+    AT(Component, map, SLOT_IF_ANY),       AT(Component, released, SLOT_IF_ANY),
+    AT(Component, entries, SLOT_IF_ANY),   AT(Component, count, SLOT_IF_ANY),
+    AT(Component, active, SLOT_IF_ANY),    AT(Component, peak, SLOT_IF_ANY),
+    AT(Component, slots, SLOT_IF_ANY),     AT(Component, first_generation, SLOT_IF_ANY),
+    AT(Component, index_mask, NUMBER),     AT(Component, is_direct, FLAG),
+    AT(Component, is_many, FLAG),          AT(Component, starts_active, FLAG),
+    AT(Component, releases_children, FLAG), AT(Component, kills_orphans, FLAG),
+    AT(Component, row_kind, OR_NONE),      AT(Component, callbacks_kind, OR_NONE),
+    AT(Component, entities, OR_NONE),      AT(Component, above, OR_NONE),
+    AT(Component, empty, ANY),             AT(Component, dtype, ANY),
+    {NULL, 0, ANY},
 };
 
-static const Place component_slots[] = {
-    AT(Component, data),    AT(Component, locks),  AT(Component, owners),
-    AT(Component, sparse),  AT(Component, map),    AT(Component, others),
-    AT(Component, released), AT(Component, entries),
-    AT(Component, anchor),  AT(Component, n),      AT(Component, version),
-    AT(Component, allocated), AT(Component, count), AT(Component, grouped),
-    AT(Component, active),  AT(Component, peak),   AT(Component, slots),
-    AT(Component, first_generation), {NULL, 0},
+typedef struct {
+    PyObject *columns, *fields, *roles, *defaults;
+} Tables;
+
+static const Part component_tables[] = {
+    AT(Tables, columns, TUPLE),  AT(Tables, fields, TUPLE), AT(Tables, roles, DICT),
+    AT(Tables, defaults, BYTES), {NULL, 0, ANY},
 };
 
 /* What a field without a name has for a column is ABSENT. */
-static const Place component_columns[] = {
-    AT(Component, anchor_column), AT(Component, entity), AT(Component, next),
-    AT(Component, previous),      AT(Component, id_slot), AT(Component, id_row),
-    AT(Component, id_generation), AT(Component, parent), AT(Component, first_child),
-    AT(Component, next_sibling),  AT(Component, previous_sibling), {NULL, 0},
+static const Part component_columns[] = {
+    AT(Component, anchor_column, ANY),    AT(Component, entity, ANY),
+    AT(Component, id_slot, ANY),          AT(Component, id_row, ANY),
+    AT(Component, id_generation, ANY),    AT(Component, parent, ANY),
+    AT(Component, first_child, ANY),      AT(Component, next_sibling, ANY),
+    AT(Component, previous_sibling, ANY), {NULL, 0, ANY},
 };
 
 static int
-read_columns(Component *plan, PyObject *spec)
+read_columns(Component *plan, PyObject *columns)
 {
-    PyObject *columns = typed_item(spec, "columns", &PyTuple_Type);
-    if (columns == NULL) {
-        return -1;
-    }
     plan->n_columns = PyTuple_GET_SIZE(columns);
     plan->columns = PyMem_Calloc((size_t)plan->n_columns + 1, sizeof(Column));
     if (plan->columns == NULL) {
@@ -239,12 +205,8 @@ read_field(const Component *plan, Field *field, PyObject *told)
 }
 
 static int
-read_fields(Component *plan, PyObject *spec)
+read_fields(Component *plan, PyObject *fields)
 {
-    PyObject *fields = typed_item(spec, "fields", &PyTuple_Type);
-    if (fields == NULL) {
-        return -1;
-    }
     plan->n_fields = PyTuple_GET_SIZE(fields);
     plan->fields = PyMem_Calloc((size_t)plan->n_fields + 1, sizeof(Field));
     if (plan->fields == NULL) {
@@ -261,150 +223,42 @@ read_fields(Component *plan, PyObject *spec)
 
 /* Read which columns have a part to play. */
 static int
-read_roles(Component *plan, PyObject *spec)
+read_roles(Component *plan, PyObject *roles)
 {
-    PyObject *roles = typed_item(spec, "roles", &PyDict_Type);
-    for (const Place *place = component_columns; roles != NULL && place->name != NULL; place++) {
-        PyObject *number = PyDict_GetItemString(roles, place->name);
+    for (const Part *part = component_columns; part->name != NULL; part++) {
+        PyObject *number = PyDict_GetItemString(roles, part->name);
         Py_ssize_t column = number == NULL ? ABSENT : PyLong_AsSsize_t(number);
         if (column < ABSENT || column >= plan->n_columns) {
-            PyErr_SetString(PyExc_ValueError, place->name);
+            PyErr_SetString(PyExc_ValueError, part->name);
             return -1;
         }
-        memcpy((char *)plan + place->place, &column, sizeof column);
+        memcpy((char *)plan + part->place, &column, sizeof column);
     }
-    if (roles != NULL && plan->anchor_column == ABSENT) {
+    if (plan->anchor_column == ABSENT) {
         PyErr_SetString(PyExc_ValueError, "there must be a column to go by");
         return -1;
     }
-    return roles == NULL ? -1 : 0;
+    return 0;
 }
 
-/* Read the values of a row of defaults. */
-static int
-read_defaults(Component *plan, PyObject *spec)
+int
+read_tables(PyObject *self, PyObject *spec)
 {
-    PyObject *defaults = typed_item(spec, "defaults", &PyBytes_Type);
-    if (defaults == NULL) {
+    Component *plan = (Component *)self;
+    Tables tables;
+    if (read_parts(&tables, spec, component_tables) < 0) {
         return -1;
     }
-    plan->defaults = PyBytes_AS_STRING(defaults);
-    plan->row_bytes = PyBytes_GET_SIZE(defaults);
+    plan->defaults = PyBytes_AS_STRING(tables.defaults);
+    plan->row_bytes = PyBytes_GET_SIZE(tables.defaults);
     if (plan->row_bytes > MAX_ROW) {
         PyErr_SetString(PyExc_ValueError, "too many bytes in a row");
         return -1;
     }
-    return 0;
-}
-
-int
-read_component(Component *plan, PyObject *spec)
-{
-    if (read_guards(&plan->plan, spec) < 0 || read_numbers(spec, plan, component_numbers) < 0 ||
-        read_slots(spec, plan, component_slots) < 0 || read_defaults(plan, spec) < 0 ||
-        read_columns(plan, spec) < 0 || read_fields(plan, spec) < 0 ||
-        read_roles(plan, spec) < 0) {
+    if (read_columns(plan, tables.columns) < 0 || read_fields(plan, tables.fields) < 0 ||
+        read_roles(plan, tables.roles) < 0) {
         return -1;
     }
-    if (plan->data == ABSENT || plan->locks == ABSENT || plan->anchor == ABSENT ||
-        plan->n == ABSENT || plan->version == ABSENT || plan->allocated == ABSENT) {
-        PyErr_SetString(PyExc_KeyError, "a slot that all managers have");
-        return -1;
-    }
-    PyObject *row_kind = item(spec, "row");
-    PyObject *entities = item(spec, "entities");
-    PyObject *is_direct = item(spec, "is_direct");
-    PyObject *is_many = item(spec, "is_many");
-    PyObject *starts_active = item(spec, "starts_active");
-    PyObject *callbacks = item(spec, "callbacks");
-    PyObject *releases_children = item(spec, "releases_children");
-    plan->empty = item(spec, "empty");
-    plan->dtype = item(spec, "dtype");
-    PyObject *kills_orphans = item(spec, "kills_orphans");
-    PyObject *above = item(spec, "above");
-    if (PyErr_Occurred()) {
-        return -1;
-    }
-    plan->row_kind = row_kind == Py_None ? NULL : (PyTypeObject *)row_kind;
-    plan->callbacks_kind = callbacks == Py_None ? NULL : (PyTypeObject *)callbacks;
-    plan->entities = entities == Py_None ? NULL : (Entities *)entities;
-    plan->is_direct = is_direct == Py_True;
-    plan->is_many = is_many == Py_True;
-    plan->starts_active = starts_active == Py_True;
-    plan->releases_children = releases_children == Py_True;
-    plan->kills_orphans = kills_orphans == Py_True;
-    plan->above = above == Py_None ? NULL : above;
     plan->is_anchored = plan->entity != ABSENT && plan->anchor_column == plan->entity;
     return 0;
-}
-
-/* ---- worlds --------------------------------------------------------------------------------- */
-
-static const Place world_slots[] = {
-    AT(World, managers), AT(World, deferred_despawns), AT(World, collecting_managers), {NULL, 0},
-};
-
-int
-read_world(World *plan, PyObject *spec)
-{
-    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, world_slots) < 0) {
-        return -1;
-    }
-    plan->kinds = typed_item(spec, "kinds", &PyDict_Type);
-    plan->copy = typed_item(spec, "copy", &PyUnicode_Type);
-    plan->cells = typed_item(spec, "cells", &PyMemoryView_Type);
-    plan->array = item(spec, "array");
-    plan->entities_plan = (Entities *)item(spec, "entities_plan");
-    plan->entities = typed_item(spec, "entities", &PyUnicode_Type);
-    plan->clean = typed_item(spec, "clean", &PyUnicode_Type);
-    plan->reserve = typed_item(spec, "reserve", &PyUnicode_Type);
-    return has_all(plan, world_slots) ? 0 : -1;
-}
-
-/* ---- proxies -------------------------------------------------------------------------------- */
-
-static const Place proxy_slots[] = {
-    AT(Proxy, manager), AT(Proxy, owner), AT(Proxy, row), AT(Proxy, version), {NULL, 0},
-};
-
-int
-read_proxy(Proxy *plan, PyObject *spec)
-{
-    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, proxy_slots) < 0) {
-        return -1;
-    }
-    plan->component = (Component *)item(spec, "component");
-    plan->rows_kind = (PyTypeObject *)typed_item(spec, "rows_kind", &PyType_Type);
-    PyObject *finds = item(spec, "finds");
-    plan->finds = finds == Py_True;
-    return has_all(plan, proxy_slots) ? 0 : -1;
-}
-
-/* ---- queries -------------------------------------------------------------------------------- */
-
-static const Place join_slots[] = {
-    AT(Join, entities), AT(Join, required), AT(Join, optional), AT(Join, any_of),
-    AT(Join, none_of),  AT(Join, manager),  AT(Join, state),    AT(Join, data),
-    {NULL, 0},
-};
-
-int
-read_join(Join *plan, PyObject *spec)
-{
-    if (read_guards(&plan->plan, spec) < 0 || read_slots(spec, plan, join_slots) < 0) {
-        return -1;
-    }
-    plan->alive = typed_item(spec, "alive", &PyUnicode_Type);
-    plan->member_kind = (PyTypeObject *)typed_item(spec, "member", &PyType_Type);
-    plan->sparse_kind = (PyTypeObject *)typed_item(spec, "sparse_member", &PyType_Type);
-    plan->rows_kind = item(spec, "rows");
-    plan->match_kind = item(spec, "match");
-    plan->empty = item(spec, "empty");
-    plan->dtype = item(spec, "dtype");
-    plan->loop_kind = (PyTypeObject *)typed_item(spec, "loop", &PyType_Type);
-    plan->join = typed_item(spec, "join", &PyUnicode_Type);
-    plan->version = typed_item(spec, "version", &PyUnicode_Type);
-    plan->changes = typed_item(spec, "changes", &PyUnicode_Type);
-    plan->changed = item(spec, "changed");
-    return has_all(plan, join_slots) ? 0 : -1;
 }

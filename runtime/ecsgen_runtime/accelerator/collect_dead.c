@@ -1,7 +1,5 @@
 /* Worlds: rows of the dead go, and with them those of a few that were noted. */
 
-#include "collect_dead.h"
-
 #include "entities.h"
 #include "batch_removal.h"
 
@@ -43,13 +41,6 @@ is_dying(const Collection *it, uint64_t entity)
     return 0;
 }
 
-static int
-is_living(const Collection *it, uint64_t entity)
-{
-    uint64_t index = entity & it->plan->index_mask;
-    return index < it->state.n_cells && get_u64(it->state.cells + 8 * index) == entity;
-}
-
 /* Find the noted entities that are alive, each once. */
 static int
 plan_deaths(Collection *it, PyObject *noted)
@@ -60,7 +51,7 @@ plan_deaths(Collection *it, PyObject *noted)
         if (!is_number(PyList_GET_ITEM(noted, i), &entity)) {
             return 0;
         }
-        if (is_living(it, entity) && !is_dying(it, entity)) {
+        if (lives(it->plan, &it->state, entity) && !is_dying(it, entity)) {
             it->dying[it->n_dying++] = entity;
         }
     }
@@ -136,7 +127,7 @@ plan_orphans(Collection *it, BatchRemoval *leaving)
     }
     for (uint64_t i = 0; leaving->change.plan->kills_orphans && i < count; i++) {
         uint64_t owner = it->orphans[i];
-        if (is_living(it, owner) && !is_dying(it, owner)) {
+        if (lives(it->plan, &it->state, owner) && !is_dying(it, owner)) {
             it->orphans[kept++] = owner;
         }
     }
@@ -192,7 +183,8 @@ plan_numbers(Collection *it)
         BatchRemoval *leaving = &it->managers[i];
         uint64_t more = 0;
         for (uint64_t k = 0; !has_hierarchy(leaving->change.plan) && k < it->n_orphans; k++) {
-            more += row_of(leaving, it->orphans[k]) != NIL;
+            more += row_in(leaving->change.plan, &leaving->rows, &leaving->change.map,
+                           it->orphans[k]) != NIL;
         }
         if (!plan_batch_removal(leaving, more)) {
             return 0;
@@ -213,26 +205,16 @@ drop(Collection *it)
 }
 
 static void
-despawn(Collection *it, uint64_t entity)
-{
-    const Entities *plan = it->plan;
-    State *state = &it->state;
-    uint64_t index = entity & plan->index_mask;
-    put_u32(state->queued + 4 * ((state->head + state->count++) & state->mask), index);
-    put_u64(state->cells + 8 * index, (entity + plan->one_generation) ^ 1);
-}
-
-static void
 finish(Collection *it)
 {
     for (int i = 0; i < it->n_dying; i++) {
-        despawn(it, it->dying[i]);
+        kill_entity(it->plan, &it->state, it->dying[i]);
     }
     for (int i = 0; i < it->n_managers; i++) {
         commit_batch_removal(&it->managers[i]);
     }
     for (uint64_t k = 0; k < it->n_orphans; k++) {
-        despawn(it, it->orphans[k]);
+        kill_entity(it->plan, &it->state, it->orphans[k]);
     }
     for (int i = 0; i < it->n_managers; i++) {
         BatchRemoval *leaving = &it->managers[i];

@@ -1,19 +1,15 @@
 /* One row that comes. */
 
+#include "entities.h"
 #include "links.h"
 
 int
 is_alive(const Component *plan, PyObject *self, uint64_t entity)
 {
-    Entities *entities = plan->entities;
+    State living;
     PyObject *manager = SLOT(self, plan->owners);
-    if (manager == NULL || !guard_holds(&entities->plan.guard, manager)) {
-        return 0;
-    }
-    uint64_t nbytes = 0;
-    const char *cells = memory_of(SLOT(manager, entities->cells), &nbytes);
-    uint64_t index = entity & plan->index_mask;
-    return cells != NULL && index < nbytes / 8 && get_u64(cells + 8 * index) == entity;
+    return manager != NULL && open_cells(plan->entities, manager, &living) &&
+           lives(plan->entities, &living, entity);
 }
 
 /* Write the owner and the fields of a new row. */
@@ -73,56 +69,21 @@ plan_direct(Creation *it)
            plan_step(changes, rows->data, plan->version, 1);
 }
 
-/* Find out whether a new row joins a group, and plan that. */
+/* True if an entity may get its row without further ado. */
 static int
-plan_group(Creation *it, PyObject *self, int how)
-{
-    const Component *plan = it->change.plan;
-    const Rows *rows = &it->rows;
-    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
-    if (plan->others == ABSENT) {
-        return 1;
-    }
-    if (others == NULL || !PyTuple_CheckExact(others)) {
-        return 0;
-    }
-    int joins = PyTuple_GET_SIZE(others) == 0 ? 2 : 1;
-    if (joins == 1 && how == ALONE) {
-        joins = plan_entering(it->joining, plan, others, it->entity);
-    }
-    if (joins != 1) {
-        return joins != 0;
-    }
-    if (!swaps(plan) || !is_number(SLOT(rows->data, plan->grouped), &it->bound) ||
-        it->bound > rows->n || (it->bound < rows->n && !is_sound(&it->change, it->bound))) {
-        return 0;
-    }
-    plan_number(&it->changes, rows->data, plan->grouped, it->bound + 1);
-    return 1;
-}
-
-/* Find the first row that an entity has already, if it may have several; 0 if it cannot have one
-   more without further ado. */
-static int
-plan_owner(Creation *it, PyObject *self)
+can_have_row(const Creation *it, PyObject *self)
 {
     const Change *change = &it->change;
-    const Component *plan = change->plan;
+    uint64_t row, index = it->handle & change->plan->index_mask;
     if (it->entity == NULL) {
         return 1;
     }
-    if (!find_row(plan, self, &it->rows, it->entity, &it->first)) {
+    if (!find_row(change->plan, self, &it->rows, it->entity, &row) || row != NIL) {
         return 0;
     }
-    if (it->first != NIL) {
-        return plan->is_many && get_link(change, plan->previous, it->first) < it->rows.n;
-    }
-    if (change->map.cells == NULL) {
-        return 1;
-    }
-    uint64_t index = it->handle & plan->index_mask;
-    /* else the map must grow, or a dead entity had the same index */
-    return index < change->map.size && first_of(change, it->handle) == NIL;
+    /* Else the map must grow, or a dead entity had the same index. */
+    return change->map.cells == NULL ||
+           (index < change->map.size && first_of(change, it->handle) == NIL);
 }
 
 /* Find the place of a new row; 0 if there is none without further ado. */
@@ -138,7 +99,7 @@ plan_place(Creation *it, PyObject *self)
     if (it->above != NIL && !takes_children(&it->change, it->above)) {
         return 0;
     }
-    if (!plan_owner(it, self) ||
+    if (!can_have_row(it, self) ||
         (plan->starts_active && !is_number(SLOT(rows->data, plan->active), &it->place))) {
         return 0;
     }
@@ -177,14 +138,14 @@ plan_id(Creation *it)
 
 /* Plan everything that may fail for a packed manager; 0 leaves it to Python. */
 static int
-plan_packed(Creation *it, PyObject *self, int how)
+plan_packed(Creation *it, PyObject *self)
 {
     const Component *plan = it->change.plan;
     Rows *rows = &it->rows;
-    if (!plan_place(it, self) || !plan_group(it, self, how)) {
+    if (!plan_place(it, self)) {
         return 0;
     }
-    uint64_t result = it->bound == NIL ? it->place : it->bound;
+    uint64_t result = it->place;
     if (plan->id_slot != ABSENT) {
         if (!plan_id(it)) {
             return 0;
@@ -198,31 +159,24 @@ plan_packed(Creation *it, PyObject *self, int how)
     }
     plan_number(&it->changes, rows->data, plan->n, rows->n + 1);
     it->result = PyLong_FromUnsignedLongLong(result);
-    int changes = (how == TOGETHER_FIRST ? 2 : 1) + (it->above != NIL);
-    return plan_step(&it->changes, rows->data, plan->version, changes);
+    return plan_step(&it->changes, rows->data, plan->version, 1 + (it->above != NIL));
 }
 
 int
 plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, PyObject *entity,
-              uint64_t above, int how, Crossings *joining)
+              uint64_t above)
 {
-    it->bound = NIL;
     it->above = above;
-    it->joining = joining;
-    if (joining != NULL) {
-        joining->count = 0;
-    }
     it->rows = *rows;
     it->entity = entity;
     it->handle = 0;
-    it->first = NIL;
     it->result = NULL;
     no_changes(&it->changes);
     if ((entity != NULL && !is_number(entity, &it->handle)) ||
         !open_change(&it->change, plan, self, &it->rows)) {
         return 0;
     }
-    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self, how);
+    int done = plan->is_direct ? plan_direct(it) : plan_packed(it, self);
     if (it->changes.failed || (done && it->result == NULL)) {
         done = -1;
     }
@@ -236,14 +190,13 @@ void
 drop_creation(Creation *it)
 {
     drop_changes(&it->changes);
-    drop_crossings(it->joining);
     Py_CLEAR(it->result);
 }
 
 int
 enter_dict(const Creation *it)
 {
-    if (it->change.dict == NULL || it->first != NIL) {
+    if (it->change.dict == NULL) {
         return 1;
     }
     return PyDict_SetItem(it->change.dict, it->entity, it->result) < 0 ? -1 : 1;
@@ -252,7 +205,7 @@ enter_dict(const Creation *it)
 void
 leave_dict(const Creation *it)
 {
-    if (it->change.dict != NULL && it->first == NIL) {
+    if (it->change.dict != NULL) {
         (void)PyDict_DelItem(it->change.dict, it->entity);
     }
 }
@@ -262,18 +215,12 @@ append_row(const Creation *it, const char *scratch)
 {
     const Change *change = &it->change;
     const Component *plan = change->plan;
-    uint64_t first = it->first, end = it->rows.n;
+    uint64_t end = it->rows.n;
     if (it->place != end) { /* the first inactive row makes room */
         move_row(change, it->place, end);
-        if (first == it->place) {
-            first = end;
-        }
     }
     fill_row(plan, &it->rows, it->place, it->handle, scratch);
-    if (plan->is_many) {
-        link_row(change, it->handle, first, it->place);
-    }
-    else if (change->map.cells != NULL) {
+    if (change->map.cells != NULL) {
         enter(change, it->handle, it->place);
     }
     if (plan->id_slot != ABSENT) {
@@ -303,11 +250,7 @@ add_row(Creation *it, const char *scratch)
     else {
         append_row(it, scratch);
     }
-    if (it->bound != NIL && it->bound != it->place) {
-        swap_rows(&it->change, it->place, it->bound);
-    }
     make_changes(&it->changes);
-    cross(it->joining);
     return it->result;
 }
 
@@ -316,12 +259,11 @@ create_row(Component *plan, PyObject *self, const Rows *rows, PyObject *entity, 
            const char *scratch)
 {
     Creation creation;
-    Crossings joining;
     uint64_t handle;
     if (entity != NULL && (!is_number(entity, &handle) || !is_alive(plan, self, handle))) {
         return NULL;
     }
-    if (plan_creation(&creation, plan, self, rows, entity, above, ALONE, &joining) <= 0) {
+    if (plan_creation(&creation, plan, self, rows, entity, above) <= 0) {
         return NULL;
     }
     if (enter_dict(&creation) < 0) {

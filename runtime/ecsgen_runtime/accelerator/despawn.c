@@ -82,10 +82,7 @@ plan_listener(Removal *it, const Entities *plan, PyObject *remove, PyObject *man
     if (row == NIL) {
         return 2;
     }
-    if (!component->removes || !is_only(component, &rows, row)) {
-        return 0;
-    }
-    return plan_removal(it, component, manager, &rows, row, NULL);
+    return component->removes ? plan_removal(it, component, manager, &rows, row) : 0;
 }
 
 typedef struct {
@@ -148,9 +145,8 @@ end_following(ListenerPlans *it, int is_done)
 static inline int
 plan_death(SlotUpdates *changes, const Entities *plan, const State *state, uint64_t entity)
 {
-    uint64_t index = entity & plan->index_mask;
-    if (index >= state->n_cells || get_u64(state->cells + 8 * index) != entity ||
-        entity >= plan->last_generation || state->count > state->mask) {
+    if (!lives(plan, state, entity) || entity >= plan->last_generation ||
+        state->count > state->mask) {
         return 0;
     }
     plan_number(changes, state->queue, plan->queue_count, state->count + 1);
@@ -182,9 +178,7 @@ destroy_entity(Entities *plan, PyObject *self, PyObject *number)
         end_following(&following, 0);
         return done;
     }
-    uint64_t index = entity & plan->index_mask;
-    put_u32(state.queued + 4 * ((state.head + state.count) & state.mask), index);
-    put_u64(state.cells + 8 * index, (entity + plan->one_generation) ^ 1);
+    kill_entity(plan, &state, entity);
     make_changes(&changes);
     end_following(&following, 1);
     return 1;

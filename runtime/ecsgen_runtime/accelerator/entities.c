@@ -14,8 +14,7 @@ ask(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
         !is_number(args[1], &entity)) {
         return 0;
     }
-    uint64_t index = entity & PLAN(callable)->index_mask;
-    *is_alive = index < state.n_cells && get_u64(state.cells + 8 * index) == entity;
+    *is_alive = lives(PLAN(callable), &state, entity);
     return 1;
 }
 

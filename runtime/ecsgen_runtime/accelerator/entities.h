@@ -31,6 +31,10 @@ PyObject *despawn_listeners(const Entities *plan, PyObject *self);
 /* True if those are managers without rows. */
 int has_no_listeners(const Entities *plan, PyObject *entries);
 
+/* Do what a world's `collect` does, if only a few are noted and nobody else is dead, and return how
+   many rows went. NULL leaves it to Python. */
+PyObject *collect_small_batch(World *plan, PyObject *self);
+
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
     char *cells; /* the handles */
@@ -92,6 +96,23 @@ open_cells(Entities *plan, PyObject *self, State *state)
     state->cells = memory_of(SLOT(self, plan->cells), &nbytes);
     state->n_cells = nbytes / 8;
     return state->cells != NULL;
+}
+
+/* True if an entity is alive. */
+static inline int
+lives(const Entities *plan, const State *state, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask;
+    return index < state->n_cells && get_u64(state->cells + 8 * index) == entity;
+}
+
+/* Let an entity die, the index of which finds room in the queue. */
+static inline void
+kill_entity(const Entities *plan, State *state, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask;
+    put_u32(state->queued + 4 * ((state->head + state->count++) & state->mask), index);
+    put_u64(state->cells + 8 * index, (entity + plan->one_generation) ^ 1);
 }
 
 /* Find the queue of free indices, too. */

@@ -3,7 +3,7 @@
 #ifndef ECSGEN_FAST_HIERARCHY_LINKS_H
 #define ECSGEN_FAST_HIERARCHY_LINKS_H
 
-#include "link_cells.h"
+#include "rows.h"
 
 static inline int
 has_hierarchy(const Component *plan)

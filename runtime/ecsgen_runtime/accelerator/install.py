@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._fast import Component, Entities, Join, Loop, Method, Property, Proxy, Rows, World
+from ._fast import Component, Entities, Join, Method, Property, Proxy, Rows, World
 from .supported import (
     NEEDED,
     Chosen,
@@ -24,42 +24,30 @@ from .supported import (
     supports_all_steps,
 )
 
-_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities", "state", "data")
+_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities")
 
 
 def install_join(kind: Kind) -> None:
     """Put a function in C before `_join`."""
     modules = vars(sys.modules[kind.__module__])
     members = vars(sys.modules[modules["QueryMember"].__module__])
-    slots = {name: name for name in _JOIN_SLOTS}
+    slots = slots_of(kind, {name: name for name in _JOIN_SLOTS})
     spec = {
         "kind": kind,
-        "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
+        "names": ("_blocks", "_join", "_narrow", "_way"),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, slots) | slots_of(members["QueryMember"], {"manager": "manager"}),
+        **slots,
+        **slots_of(members["QueryMember"], {"manager": "manager"}),
         "alive": "alive",
-        "member": members["QueryMember"],
-        "sparse_member": members["QuerySparseMember"],
-        "rows": modules["JoinRows"],
-        "match": modules["QueryMatch"],
+        "member_kind": members["QueryMember"],
+        "sparse_kind": members["QuerySparseMember"],
+        "rows_kind": modules["JoinRows"],
+        "match_kind": modules["QueryMatch"],
         "empty": np.empty,
         "dtype": np.intp,
-        "loop": Loop,
-        "join": "_join",
-        "version": sys.intern("_version"),
-        "changes": "changes",
-        "changed": modules["changed_during_iteration_error"],
     }
     _put(kind, Join, spec, {"_join": (getattr_static(kind, "_join"), "join", 0)})
-
-
-def install_loop(kind: Kind) -> None:
-    """Put a function in C before the method that loops over a query, if its join has one."""
-    join = getattr_static(sys.modules[kind.__module__].QueryJoin, "_join")
-    if isinstance(join, Method):
-        loop = getattr_static(kind, "_while_unchanged")
-        kind._while_unchanged = Method(join.plan, loop, "loop")
 
 
 ROW: Final = -1
@@ -88,7 +76,7 @@ def install_proxy(kind: Kind) -> None:
             "parts": kind,
             "part_names": (),
             "finder": "lookup",
-            "slots": slots_of(kind, {name: f"_{name}" for name in _SLOTS}),
+            **slots_of(kind, {name: f"_{name}" for name in _SLOTS}),
             "component": finder.plan,
             "rows_kind": Rows,
             "finds": isinstance(getattr_static(manager, "require"), Method),
@@ -134,8 +122,6 @@ def install(kind: Kind) -> None:
         install_proxy(kind)
     elif hasattr(kind, "_match_again"):
         install_join(kind)
-    elif hasattr(kind, "_while_unchanged"):
-        install_loop(kind)
     elif hasattr(kind, "LAYOUT"):
         _install_component(kind)
     elif hasattr(kind, "MANAGERS"):
@@ -179,10 +165,10 @@ def _install_entities(kind: Kind) -> None:
         "names": members_of(kind.__mro__[1:-1]),
         "parts": type(queue),
         "part_names": members_of(type(queue).__mro__[:-1]),
-        "slots": slots,
-        "dispatch": type(dispatch),
-        "callbacks": type(callbacks),
-        "entry": entry,
+        **slots,
+        "dispatch_kind": type(dispatch),
+        "callbacks_kind": type(callbacks),
+        "entry_kind": entry,
         "index_mask": layout.INDEX_MASK,
         "one_generation": layout.ONE_GENERATION,
         "globals": getattr_static(kind, "create").__globals__,
@@ -206,7 +192,7 @@ def _install_world(kind: Kind) -> None:
         "names": tuple(n for n in members_of(kind.__mro__[1:-1]) if n[0] == "_" and n.islower()),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, _WORLD_SLOTS),
+        **slots_of(kind, _WORLD_SLOTS),
         "entities_plan": entities.plan,
         "entities": "entities",
         "clean": "despawns_at_collect",

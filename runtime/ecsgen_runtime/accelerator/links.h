@@ -1,4 +1,4 @@
-/* Cells, lists and maps that know the numbers of rows, and what moving a row means for them. */
+/* Cells and maps that know the numbers of rows, and what moving a row means for them. */
 
 #ifndef ECSGEN_FAST_LINKS_H
 #define ECSGEN_FAST_LINKS_H
@@ -37,92 +37,11 @@ is_sound(const Change *change, uint64_t row)
             return 0;
         }
     }
-    if (plan->is_many) {
-        uint64_t before = get_link(change, plan->previous, row);
-        uint64_t after = get_link(change, plan->next, row);
-        if (before >= rows->n || (after >= rows->n && after != NIL)) {
-            return 0;
-        }
-    }
     if (has_hierarchy(plan) && !are_links_sound(change, row)) {
         return 0;
     }
     return plan->id_slot == ABSENT || get_link(change, plan->id_slot, row) < rows->allocated;
 }
-
-/* ---- lists of instances (runtime/policies/instances.py) ------------------------------------- */
-
-/* Append a new row to its entity's list, of which `first` is the first row, or NIL. */
-static inline void
-link_row(const Change *change, uint64_t entity, uint64_t first, uint64_t row)
-{
-    const Component *plan = change->plan;
-    put_link(change, plan->next, row, NIL);
-    if (first == NIL) {
-        if (change->map.cells != NULL) {
-            enter(change, entity, row);
-        }
-        put_link(change, plan->previous, row, row);
-        return;
-    }
-    uint64_t last = get_link(change, plan->previous, first);
-    put_link(change, plan->next, last, row);
-    put_link(change, plan->previous, row, last);
-    put_link(change, plan->previous, first, row);
-}
-
-/* Let a row come before another, or if that is NIL be the last: the first row has its number then. */
-static inline void
-put_before(const Change *change, uint64_t owner, uint64_t after, uint64_t row)
-{
-    uint64_t behind = after == NIL ? first_of(change, owner) : after;
-    put_link(change, change->plan->previous, behind, row);
-}
-
-/* Take a row out of its list. */
-static inline void
-unlink_row(const Change *change, uint64_t row)
-{
-    const Component *plan = change->plan;
-    uint64_t owner = owner_of(plan, change->rows, row);
-    uint64_t before = get_link(change, plan->previous, row);
-    uint64_t after = get_link(change, plan->next, row);
-    if (before == row) { /* the only one */
-        enter(change, owner, NIL);
-        return;
-    }
-    if (get_link(change, plan->next, before) == NIL) { /* the first; before it comes the last */
-        enter(change, owner, after);
-    }
-    else {
-        put_link(change, plan->next, before, after);
-    }
-    put_before(change, owner, after, before);
-}
-
-/* Mend a list after row src went to dst. */
-static inline void
-relink_row(const Change *change, uint64_t src, uint64_t dst)
-{
-    const Component *plan = change->plan;
-    uint64_t owner = owner_of(plan, change->rows, dst);
-    uint64_t before = get_link(change, plan->previous, dst);
-    uint64_t after = get_link(change, plan->next, dst);
-    if (before == src) { /* the only one */
-        enter(change, owner, dst);
-        put_link(change, plan->previous, dst, dst);
-        return;
-    }
-    if (get_link(change, plan->next, before) == NIL) { /* the first; before it comes the last */
-        enter(change, owner, dst);
-    }
-    else {
-        put_link(change, plan->next, before, dst);
-    }
-    put_before(change, owner, after, dst);
-}
-
-/* ---- moving --------------------------------------------------------------------------------- */
 
 /* Move a row, and tell what knows its number; a dict was told before. */
 static inline void
@@ -136,10 +55,7 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
                       plan->columns[i].nbytes);
         }
     }
-    if (plan->is_many) {
-        relink_row(change, src, dst);
-    }
-    else if (plan->sparse != ABSENT) {
+    if (plan->sparse != ABSENT) {
         enter(change, owner_of(plan, rows, dst), dst);
     }
     if (plan->id_slot != ABSENT) {
@@ -148,38 +64,6 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     if (has_hierarchy(plan)) {
         relink_hierarchy(change, src, dst);
     }
-}
-
-/* Let two rows change places, in managers of which an entity has one row and a map knows it. */
-static inline void
-swap_rows(const Change *change, uint64_t one, uint64_t other)
-{
-    const Component *plan = change->plan;
-    const Rows *rows = change->rows;
-    char spare[MAX_ROW];
-    for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
-        if (plan->columns[i].moves) {
-            uint64_t nbytes = plan->columns[i].nbytes;
-            copy_cell(spare, cell_number(plan, rows, i, one), nbytes);
-            copy_cell(cell_number(plan, rows, i, one), cell_number(plan, rows, i, other), nbytes);
-            copy_cell(cell_number(plan, rows, i, other), spare, nbytes);
-        }
-    }
-    enter(change, owner_of(plan, rows, one), one);
-    enter(change, owner_of(plan, rows, other), other);
-    if (plan->id_slot != ABSENT) {
-        put_link(change, plan->id_row, get_link(change, plan->id_slot, one), one);
-        put_link(change, plan->id_row, get_link(change, plan->id_slot, other), other);
-    }
-}
-
-/* True if rows of a manager can be swapped so: if `create` is in C, there is nothing beside them
-   but a family. */
-static inline int
-swaps(const Component *plan)
-{
-    return plan->creates && plan->sparse != ABSENT && !plan->is_many && plan->active == ABSENT &&
-           !has_hierarchy(plan);
 }
 
 #endif

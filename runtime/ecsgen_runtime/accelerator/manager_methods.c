@@ -3,12 +3,6 @@
 #include "row_lookup.h"
 #include "arguments.h"
 
-static PyObject *
-nil_or(uint64_t row)
-{
-    return PyLong_FromUnsignedLongLong(row);
-}
-
 /* ---- finding -------------------------------------------------------------------------------- */
 
 static PyObject *
@@ -37,7 +31,7 @@ static PyObject *
 lookup(PARAMETERS)
 {
     uint64_t row;
-    return find_argument(callable, args, nargsf, kwnames, &row) ? nil_or(row) : LEAVE;
+    return find_argument(callable, args, nargsf, kwnames, &row) ? PyLong_FromUnsignedLongLong(row) : LEAVE;
 }
 
 static PyObject *
@@ -55,7 +49,7 @@ require(PARAMETERS)
 {
     uint64_t row;
     if (find_argument(callable, args, nargsf, kwnames, &row) && row != NIL) {
-        return nil_or(row);
+        return PyLong_FromUnsignedLongLong(row);
     }
     return LEAVE;
 }
@@ -74,9 +68,6 @@ remove_entity(PARAMETERS)
     }
     if (row == NIL) {
         return PyLong_FromLong(0);
-    }
-    if (!is_only(plan, &rows, row)) {
-        return LEAVE;
     }
     int done = destroy_row(plan, args[0], &rows, row);
     return done == 0 ? LEAVE : done < 0 ? NULL : PyLong_FromLong(1);
@@ -158,12 +149,12 @@ ensure(PARAMETERS)
     }
     else if (has_names(plan, kwnames) && is_number(args[1], &handle) &&
              is_alive(plan, args[0], handle)) {
-        return nil_or(row);
+        return PyLong_FromUnsignedLongLong(row);
     }
     return LEAVE;
 }
 
-/* ---- ids and lists -------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------ */
 
 static PyObject *
 id_of(PARAMETERS)
@@ -184,17 +175,21 @@ id_of(PARAMETERS)
     return LEAVE;
 }
 
+/* Find the row of the id that is a method's only argument. */
+static int
+find_id_argument(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+                 Rows *rows, uint64_t *row)
+{
+    return has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], rows) &&
+           find_id(PLAN(callable), rows, args[1], row);
+}
+
 static PyObject *
 resolve(PARAMETERS)
 {
-    Component *plan = PLAN(callable);
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        find_id(plan, &rows, args[1], &row)) {
-        return nil_or(row);
-    }
-    return LEAVE;
+    return find_id_argument(callable, args, nargsf, kwnames, &rows, &row) ? PyLong_FromUnsignedLongLong(row) : LEAVE;
 }
 
 static PyObject *
@@ -202,8 +197,7 @@ has_id(PARAMETERS)
 {
     Rows rows;
     uint64_t row;
-    if (has_args(nargsf, kwnames, 2) && open_rows(PLAN(callable), args[0], &rows) &&
-        find_id(PLAN(callable), &rows, args[1], &row)) {
+    if (find_id_argument(callable, args, nargsf, kwnames, &rows, &row)) {
         return PyBool_FromLong(row != NIL);
     }
     return LEAVE;
@@ -216,39 +210,11 @@ destroy_id(PARAMETERS)
     Rows rows;
     uint64_t row;
     int done = 0;
-    if (has_args(nargsf, kwnames, 2) && open_rows(plan, args[0], &rows) &&
-        is_unlocked(plan, args[0]) && find_id(plan, &rows, args[1], &row) && row < rows.n) {
+    if (find_id_argument(callable, args, nargsf, kwnames, &rows, &row) && row < rows.n &&
+        is_unlocked(plan, args[0])) {
         done = destroy_row(plan, args[0], &rows, row);
     }
     return done == 0 ? LEAVE : done < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-static PyObject *
-next_row(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
-        return nil_or(get_u32(cell_number(plan, &rows, plan->next, row)));
-    }
-    return LEAVE;
-}
-
-static PyObject *
-previous_row(PARAMETERS)
-{
-    Component *plan = PLAN(callable);
-    Rows rows;
-    uint64_t row;
-    if (find_row_argument(callable, args, nargsf, kwnames, &rows, &row)) {
-        uint64_t before = get_u32(cell_number(plan, &rows, plan->previous, row));
-        if (before < rows.n) {
-            uint64_t behind = get_u32(cell_number(plan, &rows, plan->next, before));
-            return nil_or(behind == NIL ? NIL : before);
-        }
-    }
-    return LEAVE;
 }
 
 const Function manager_functions[] = {
@@ -271,7 +237,5 @@ const Function manager_functions[] = {
     {"id_of", id_of},
     {"resolve", resolve},
     {"destroy_id", destroy_id},
-    {"next", next_row},
-    {"previous", previous_row},
     {NULL, NULL},
 };

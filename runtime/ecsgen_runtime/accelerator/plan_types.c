@@ -2,6 +2,8 @@
 
 #include "class_plans.h"
 
+#include <stddef.h>
+
 /* All plans begin alike. */
 static Plan *
 plan_of(PyObject *self)
@@ -41,13 +43,18 @@ seal_proxy(PyObject *self, PyObject *ignored)
 }
 
 static PyObject *
-new_plan(PyTypeObject *type, PyObject *args)
+new_plan(PyTypeObject *type, PyObject *args, const Part *parts)
 {
     PyObject *spec;
     if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &spec)) {
         return NULL;
     }
-    return type->tp_alloc(type, 0);
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self != NULL && (read_plan(self, spec, parts) < 0 ||
+                         (parts == component_parts && read_tables(self, spec) < 0))) {
+        Py_CLEAR(self);
+    }
+    return self;
 }
 
 static int
@@ -84,15 +91,49 @@ free_component(PyObject *self)
     free_object(self);
 }
 
-/* Define the type of a plan that a function reads from Python's description. */
+static const Part entities_parts[] = {
+    AT(Entities, cells, A_SLOT),          AT(Entities, n_used, A_SLOT),
+    AT(Entities, n_cells, A_SLOT),        AT(Entities, n_retired, A_SLOT),
+    AT(Entities, free, A_SLOT),           AT(Entities, dispatch, A_SLOT),
+    AT(Entities, callbacks, A_SLOT),      AT(Entities, queue_count, A_SLOT),
+    AT(Entities, queue_head, A_SLOT),     AT(Entities, queue_mask, A_SLOT),
+    AT(Entities, queue_cells, A_SLOT),    AT(Entities, depth, A_SLOT),
+    AT(Entities, errors, A_SLOT),         AT(Entities, waiting, A_SLOT),
+    AT(Entities, entries, A_SLOT),        AT(Entities, listener, A_SLOT),
+    AT(Entities, remove, A_SLOT),         AT(Entities, index_mask, NUMBER),
+    AT(Entities, one_generation, NUMBER), AT(Entities, globals, DICT),
+    AT(Entities, dispatch_kind, TYPE),    AT(Entities, callbacks_kind, TYPE),
+    AT(Entities, entry_kind, TYPE),       {NULL, 0, ANY},
+};
+
+static const Part world_parts[] = {
+    AT(World, managers, A_SLOT),    AT(World, deferred_despawns, A_SLOT),
+    AT(World, kinds, DICT),         AT(World, collecting_managers, A_SLOT),
+    AT(World, copy, TEXT),          AT(World, cells, VIEW),
+    AT(World, array, ANY),          AT(World, entities_plan, ANY),
+    AT(World, entities, TEXT),      AT(World, clean, TEXT),
+    AT(World, reserve, TEXT),       {NULL, 0, ANY},
+};
+
+static const Part proxy_parts[] = {
+    AT(Proxy, manager, A_SLOT), AT(Proxy, owner, A_SLOT),  AT(Proxy, row, A_SLOT),
+    AT(Proxy, version, A_SLOT), AT(Proxy, component, ANY), AT(Proxy, rows_kind, TYPE),
+    AT(Proxy, finds, FLAG),     {NULL, 0, ANY},
+};
+
+static const Part join_parts[] = {
+    AT(Join, entities, A_SLOT), AT(Join, required, A_SLOT),  AT(Join, optional, A_SLOT),
+    AT(Join, any_of, A_SLOT),   AT(Join, none_of, A_SLOT),   AT(Join, manager, A_SLOT),
+    AT(Join, alive, TEXT),      AT(Join, member_kind, TYPE), AT(Join, sparse_kind, TYPE),
+    AT(Join, rows_kind, ANY),   AT(Join, match_kind, ANY),   AT(Join, empty, ANY),
+    AT(Join, dtype, ANY),       {NULL, 0, ANY},
+};
+
+/* Define the type of a plan. */
 #define PLAN_TYPE(Kind, kind, plural, seal_it, free_it)                                        \
     static PyObject *new_##kind(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) \
     {                                                                                          \
-        PyObject *self = new_plan(type, args);                                                 \
-        if (self != NULL && read_##kind((Kind *)self, PyTuple_GET_ITEM(args, 0)) < 0) {        \
-            Py_CLEAR(self);                                                                    \
-        }                                                                                      \
-        return self;                                                                           \
+        return new_plan(type, args, kind##_parts);                                             \
     }                                                                                          \
     static PyMethodDef kind##_methods[] = {                                                    \
         {"seal", seal_it, METH_NOARGS, "Remember what the class is like: the layer holds now."}, \

@@ -182,13 +182,7 @@ static PyObject *
 property_getattr(PyObject *self, PyObject *name)
 {
     static const char *const own[] = {"__get__", "__set__", "__delete__", "__wrapped__", NULL};
-    PyObject *wrapped = ((Property *)self)->wrapped;
-    for (const char *const *it = own; *it != NULL; it++) {
-        if (wrapped == NULL || PyUnicode_CompareWithASCIIString(name, *it) == 0) {
-            return PyObject_GenericGetAttr(self, name);
-        }
-    }
-    return PyObject_GetAttr(wrapped, name);
+    return get_own_or(self, ((Property *)self)->wrapped, name, own);
 }
 
 static PyMemberDef property_members[] = {

@@ -37,18 +37,6 @@ typedef struct {
     uint64_t n; /* entities */
 } Joining;
 
-/* Find the row of an entity, NIL if it has none. */
-static inline uint64_t
-row_of(const Joined *it, uint64_t handle)
-{
-    const Component *plan = it->plan;
-    uint64_t index = handle & plan->index_mask, row = index;
-    if (!plan->is_direct) {
-        row = index < it->map.size ? get_u32(map_cell(plan, &it->map, handle)) : NIL;
-    }
-    return row < it->rows.n && owner_of(plan, &it->rows, row) == handle ? row : NIL;
-}
-
 /* Find the rows of some members that play a role. */
 static int
 open_members(Joining *it, const Join *plan, PyObject *members, int role)
@@ -124,7 +112,9 @@ consider(Joining *it, uint64_t handle, uint64_t place)
         if (member->role == ANY_OF && has_any) {
             continue;
         }
-        uint64_t row = i == it->walked ? place : row_of(member, handle);
+        uint64_t row = i == it->walked
+                           ? place
+                           : row_in(member->plan, &member->rows, &member->map, handle);
         if ((member->role == REQUIRED && row == NIL) || (member->role == NONE_OF && row != NIL)) {
             return;
         }
@@ -152,8 +142,7 @@ join_candidates(Joining *it)
     }
     for (uint64_t row = 0; row < n; row++) {
         uint64_t handle = owner_of(walked->plan, &walked->rows, row);
-        uint64_t index = handle & it->entities->index_mask;
-        if (index < it->living.n_cells && get_u64(it->living.cells + 8 * index) == handle) {
+        if (lives(it->entities, &it->living, handle)) {
             consider(it, handle, row);
         }
     }
@@ -244,6 +233,5 @@ join(PARAMETERS)
 
 const Function join_functions[] = {
     {"join", join},
-    {"loop", loop_over_query},
     {NULL, NULL},
 };

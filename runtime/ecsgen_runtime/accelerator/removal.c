@@ -69,30 +69,6 @@ is_silent(const Component *plan, PyObject *self)
     return entries != NULL && PyTuple_CheckExact(entries) && PyTuple_GET_SIZE(entries) == 0;
 }
 
-/* Find out whether a row is in a group, and plan how that becomes smaller. */
-static int
-plan_ungrouping(Removal *it, PyObject *self)
-{
-    const Component *plan = it->change.plan;
-    PyObject *data = it->rows.data;
-    PyObject *others = plan->others == ABSENT ? NULL : SLOT(self, plan->others);
-    uint64_t bound;
-    if (!is_number(SLOT(data, plan->grouped), &bound) || bound > it->rows.n) {
-        return 0;
-    }
-    if (it->row >= bound) {
-        return 1;
-    }
-    if (!swaps(plan) || others == NULL || !PyTuple_CheckExact(others) ||
-        PyTuple_GET_SIZE(others) == 0 ||
-        !plan_leaving(it->leaving, plan, others, it->row, bound)) {
-        return 0;
-    }
-    it->active = bound - 1;
-    plan_number(&it->changes, data, plan->grouped, bound - 1);
-    return 1;
-}
-
 /* True if a row can be removed without rows below it. */
 static int
 is_leaf(const Change *change, uint64_t row)
@@ -104,15 +80,12 @@ is_leaf(const Change *change, uint64_t row)
 
 /* Find out whether a row can go, and which row of the active ones takes its place. */
 static int
-plan_gap(Removal *it, PyObject *self)
+plan_gap(Removal *it)
 {
     const Change *change = &it->change;
     const Component *plan = change->plan;
     const Rows *rows = change->rows;
     uint64_t bound = 0;
-    if (plan->grouped != ABSENT && !plan_ungrouping(it, self)) {
-        return 0;
-    }
     if (plan->active != ABSENT) {
         if (!is_number(SLOT(rows->data, plan->active), &bound) || bound > rows->n) {
             return 0;
@@ -140,10 +113,7 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
     const Component *plan = change->plan;
     uint64_t last = change->rows->n - 1;
     uint64_t slot = 0;
-    if (plan->is_many) {
-        unlink_row(change, row);
-    }
-    else if (plan->sparse != ABSENT) {
+    if (plan->sparse != ABSENT) {
         enter(change, owner_of(plan, change->rows, row), NIL);
     }
     if (plan->id_slot != ABSENT) {
@@ -172,14 +142,9 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
 }
 
 int
-plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row,
-             Crossings *leaving)
+plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row)
 {
-    it->leaving = leaving;
-    if (leaving != NULL) {
-        leaving->count = 0;
-    }
-    if ((plan->map != ABSENT && plan->is_many) || !is_silent(plan, self)) {
+    if (!is_silent(plan, self)) {
         return 0;
     }
     it->rows = *rows;
@@ -190,7 +155,7 @@ plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uin
         return 0;
     }
     it->gone = it->moved = it->place = NULL;
-    int done = plan->is_direct ? plan_end(it, rows->data) : plan_gap(it, self);
+    int done = plan->is_direct ? plan_end(it, rows->data) : plan_gap(it);
     if (it->changes.failed) {
         done = -1;
     }
@@ -207,7 +172,6 @@ void
 drop_removal(Removal *it)
 {
     drop_changes(&it->changes);
-    drop_crossings(it->leaving);
     drop_keys(it);
 }
 
@@ -225,7 +189,6 @@ remove_row(Removal *it)
         remove_packed(change, it->row, it->active);
     }
     make_changes(&it->changes);
-    cross(it->leaving);
     drop_keys(it);
 }
 
@@ -233,8 +196,7 @@ int
 destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row)
 {
     Removal removal;
-    Crossings leaving;
-    int done = plan_removal(&removal, plan, self, rows, row, &leaving);
+    int done = plan_removal(&removal, plan, self, rows, row);
     if (done > 0) {
         remove_row(&removal);
     }

@@ -33,6 +33,18 @@ owner_of(const Component *plan, const Rows *rows, uint64_t row)
     return get_u64(cell_number(plan, rows, plan->entity, row));
 }
 
+/* Return the row of an entity in a direct or sparse manager, NIL if it has none. */
+static inline uint64_t
+row_in(const Component *plan, const Rows *rows, const Map *map, uint64_t entity)
+{
+    uint64_t index = entity & plan->index_mask, row = index;
+    if (!plan->is_direct) {
+        row = index < map->size ? get_u32(map->cells + 4 * index) : NIL;
+    }
+    /* 0 is no entity: holes of direct managers have it. */
+    return row < rows->n && owner_of(plan, rows, row) == entity && entity != 0 ? row : NIL;
+}
+
 /* Find the first row of an entity, NIL if it has none. */
 static inline int
 find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *entity, uint64_t *row)
@@ -41,40 +53,21 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
     if (!is_number(entity, &handle)) {
         return 0;
     }
-    *row = NIL;
-    if (plan->is_direct) {
-        uint64_t place = handle & plan->index_mask;
-        if (place < rows->n && handle != 0 && owner_of(plan, rows, place) == handle) {
-            *row = place;
-        }
-        return 1;
-    }
-    if (plan->sparse != ABSENT) {
+    if (plan->is_direct || plan->sparse != ABSENT) {
         Map map;
-        if (!open_map(plan, self, &map)) {
+        if (!plan->is_direct && !open_map(plan, self, &map)) {
             return 0;
         }
-        if ((handle & plan->index_mask) < map.size) {
-            uint64_t found = get_u32(map_cell(plan, &map, handle));
-            if (found < rows->n && owner_of(plan, rows, found) == handle) {
-                *row = found;
-            }
-        }
+        *row = row_in(plan, rows, &map, handle);
         return 1;
     }
-    PyObject *map = SLOT(self, plan->map);
-    if (map == NULL || !PyDict_CheckExact(map)) {
+    PyObject *dict = SLOT(self, plan->map);
+    if (dict == NULL || !PyDict_CheckExact(dict)) {
         return 0;
     }
-    PyObject *found = PyDict_GetItemWithError(map, entity);
+    *row = NIL;
+    PyObject *found = PyDict_GetItemWithError(dict, entity);
     return found == NULL || (is_number(found, row) && *row < rows->n);
-}
-
-/* True if its first row is all that an entity has. */
-static inline int
-is_only(const Component *plan, const Rows *rows, uint64_t row)
-{
-    return !plan->is_many || get_u32(cell_number(plan, rows, plan->previous, row)) == row;
 }
 
 /* True if nothing locks the manager. */
@@ -95,9 +88,6 @@ plan_of_manager(const Plan *plan, PyObject *manager)
                : NULL;
 }
 
-/* Other members of a group whose rows one creation moves. */
-#define MAX_MEMBERS 8
-
 /* What stands beside the columns while one row comes or goes. */
 typedef struct {
     Component *plan;
@@ -106,30 +96,33 @@ typedef struct {
     PyObject *dict; /* of a hash manager */
 } Change;
 
-/* A row that is going to cross the bound of a group, in a member of it. */
-typedef struct {
-    Change change;
-    Rows rows;
-    SlotUpdates changes;
-    uint64_t row, other; /* they change places */
-} Crossing;
+/* ---- cells that hold numbers of rows, and cells of the map --------------------------------------- */
 
-typedef struct {
-    Crossing members[MAX_MEMBERS];
-    int count;
-} Crossings;
+static inline uint64_t
+get_link(const Change *change, Py_ssize_t column, uint64_t row)
+{
+    return get_u32(cell_number(change->plan, change->rows, column, row));
+}
 
-/* Plan what an entity's rows in the other members do when it gets the last component of a group; 2
-   says that it does not, and 0 leaves it to Python. */
-int plan_entering(Crossings *crossings, const Component *plan, PyObject *others, PyObject *entity);
+static inline void
+put_link(const Change *change, Py_ssize_t column, uint64_t row, uint64_t value)
+{
+    put_u32(cell_number(change->plan, change->rows, column, row), value);
+}
 
-/* Plan what they do when a row before the bound is going to go. */
-int plan_leaving(Crossings *crossings, const Component *plan, PyObject *others, uint64_t row,
-                 uint64_t bound);
+static inline uint64_t
+first_of(const Change *change, uint64_t owner)
+{
+    return get_u32(map_cell(change->plan, &change->map, owner));
+}
 
-/* Do what was planned, or not. */
-void cross(const Crossings *crossings);
-void drop_crossings(Crossings *crossings);
+static inline void
+enter(const Change *change, uint64_t owner, uint64_t row)
+{
+    put_u32(map_cell(change->plan, &change->map, owner), row);
+}
+
+/* ---- structural changes ------------------------------------------------------------------------- */
 
 /* A row that is going to go: all that may fail is done before anything changes. */
 typedef struct {
@@ -139,25 +132,16 @@ typedef struct {
     uint64_t row;
     uint64_t active;                /* the active row that takes its place, or NIL */
     PyObject *gone, *moved, *place; /* keys and a value of the dict, or NULL */
-    Crossings *leaving;             /* what leaves the group with it, or NULL */
 } Removal;
 
 /* Plan to remove a row in use of an unlocked manager. If that is done, `remove_row` or
-   `drop_removal` must follow. `leaving` has room for what leaves a group with the row. */
-int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row,
-                 Crossings *leaving);
+   `drop_removal` must follow. */
+int plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row);
 void remove_row(Removal *it);
 void drop_removal(Removal *it);
 
 /* Remove a row in use of an unlocked manager. */
 int destroy_row(Component *plan, PyObject *self, const Rows *rows, uint64_t row);
-
-/* How a new row comes to a group. */
-enum {
-    ALONE,          /* it is to be found out */
-    TOGETHER,       /* rows in all members are new, and this is the last one of them */
-    TOGETHER_FIRST, /* likewise, and others follow, which counts as another change */
-};
 
 /* A row that is going to come. */
 typedef struct {
@@ -167,19 +151,15 @@ typedef struct {
     PyObject *entity; /* borrowed; NULL: nobody */
     PyObject *result; /* what `create` returns */
     uint64_t handle, place;
-    uint64_t first;            /* the first row that the entity has already, or NIL */
     uint64_t slot, generation; /* of the id */
-    uint64_t bound;            /* the end of the group that it joins, or NIL */
     uint64_t above;            /* the parent, or NIL */
-    Crossings *joining;        /* what joins with it in other members, or NULL */
 } Creation;
 
 /* Plan to give an entity that is alive or about to be a row. If that is done, `add_row`, which
    returns what `create` does, or `drop_creation` must follow; before `add_row` comes `enter_dict`,
-   which `leave_dict` takes back. `above`: a parent, or NIL; `joining` has room for what joins a
-   group with the row. */
+   which `leave_dict` takes back. `above`: a parent, or NIL. */
 int plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows,
-                  PyObject *entity, uint64_t above, int how, Crossings *joining);
+                  PyObject *entity, uint64_t above);
 int enter_dict(const Creation *it);
 void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);

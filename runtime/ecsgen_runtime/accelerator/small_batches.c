@@ -116,7 +116,7 @@ create_small_batch(PARAMETERS)
 {
     Component *plan = PLAN(callable);
     uint64_t entities[SMALL_BATCH];
-    int64_t numbers[SMALL_BATCH] = {0};
+    int64_t numbers[SMALL_BATCH];
     char scratch[MAX_ROW];
     BatchRemoval it;
     int count = read_small_batch(args, nargsf, NULL, entities);
@@ -124,28 +124,27 @@ create_small_batch(PARAMETERS)
         !read_named(plan, args + 2, kwnames, scratch, NULL)) {
         return LEAVE;
     }
+    Rows before;
+    if (!open_rows(plan, args[0], &before)) {
+        return LEAVE;
+    }
+    for (int i = 0; i < count; i++) {
+        numbers[i] = (int64_t)before.n + i;
+    }
     PyObject *rows = array_of(plan->empty, plan->dtype, numbers, (uint64_t)count);
     if (rows == NULL) {
         return NULL;
     }
-    Py_buffer view;
-    if (PyObject_GetBuffer(rows, &view, PyBUF_CONTIG) < 0) {
-        Py_DECREF(rows);
-        return NULL;
-    }
     int done = open_batch_removal(&it, &plan->plan, args[0], plan->entities,
-                            SLOT(args[0], plan->owners)) &&
-               are_new(&it, args[0], entities, count);
+                                  SLOT(args[0], plan->owners)) &&
+               it.rows.n == before.n && are_new(&it, args[0], entities, count);
     if (done) {
         plan_number(&it.changes, it.rows.data, plan->n, it.rows.n + (uint64_t)count);
         done = plan_step(&it.changes, it.rows.data, plan->version, 1) && !it.changes.failed;
     }
     for (int i = 0; done && i < count; i++) {
-        int64_t row = (int64_t)it.rows.n + i;
-        add_simple_row(&it.change, (uint64_t)row, entities[i], scratch);
-        memcpy((char *)view.buf + (size_t)i * sizeof row, &row, sizeof row);
+        add_simple_row(&it.change, it.rows.n + (uint64_t)i, entities[i], scratch);
     }
-    PyBuffer_Release(&view);
     if (!done) {
         PyErr_Clear();
         drop_changes(&it.changes);

@@ -27,11 +27,11 @@ def _names(text: str) -> frozenset[str]:
 
 STEPS: Final = {
     "accessors": _names("packed partition grouped direct"),
-    "create": _names("""packed partition grouped direct sparse hash one many ids direct_ids
-        hierarchy owned_children unowned_children"""),
+    "create": _names("""packed partition direct sparse hash one ids direct_ids hierarchy
+        owned_children unowned_children"""),
     "create_many": _names("owned_children unowned_children"),
-    "destroy_row": _names("""packed partition grouped direct sparse hash many ids release
-        hierarchy orphans_root orphans_destroy orphans_die"""),
+    "destroy_row": _names("""packed partition direct sparse hash ids release hierarchy
+        orphans_root orphans_destroy orphans_die"""),
 }
 """The policies whose part in a generated method is known."""
 
@@ -102,14 +102,10 @@ _MANAGER_SLOTS: Final = {
     "owners": "_entities",
     "sparse": "_sparse_cells",
     "map": "_rows",
-    "others": "_other_members",
     "released": "_released",
 }
 _SAVED_NUMBERS: Final = _names("n version allocated count peak slots first_generation")
-_DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {
-    "grouped": "_n_grouped",
-    "active": "_n_active",
-}
+_DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {"active": "_n_active"}
 _COLUMN_LENGTHS: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
 
@@ -131,14 +127,14 @@ def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorTyp
     }
 
 
-def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
+def row_classes(world: Kind) -> dict[str, type]:
     """Return the row classes of a world's components whose rows belong to entities, by their
-    names, and where each stands in the order in which rows of a new entity come."""
-    classes: dict[str, tuple[type, int]] = {}
-    for order, (name, manager) in enumerate(world.MANAGER_CLASSES.items()):
-        if "entity" in columns_of_policies(manager):
-            classes[sys.intern(name)] = manager.PARTS.row, order
-    return classes
+    names."""
+    return {
+        sys.intern(name): manager.PARTS.row
+        for name, manager in world.MANAGER_CLASSES.items()
+        if "entity" in columns_of_policies(manager)
+    }
 
 
 def columns_of_policies(kind: Kind) -> dict[str, int]:
@@ -232,12 +228,13 @@ def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
         return None
     return {
         "kind": kind,
-        "row": parts.row,
+        "row_kind": parts.row,
         "entities": entities,
         "parts": data,
-        "callbacks": callbacks,
+        "callbacks_kind": callbacks,
         "index_mask": data.ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
-        "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
+        **slots,
+        **slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
         "roles": roles | {"anchor_column": columns.index(anchor)},
         "fields": tuple(fields),

@@ -108,6 +108,17 @@ member_to_cell(const Field *field, PyObject *value, char *cell)
 }
 
 static int
+put_bytes(const Field *field, const char *bytes, Py_ssize_t size, char *cell)
+{
+    if (size > field->nbytes) {
+        return 0;
+    }
+    memset(cell, 0, (size_t)field->nbytes);
+    memcpy(cell, bytes, (size_t)size);
+    return 1;
+}
+
+static int
 text_to_cell(const Field *field, PyObject *value, char *cell)
 {
     if (!PyUnicode_CheckExact(value)) {
@@ -119,23 +130,7 @@ text_to_cell(const Field *field, PyObject *value, char *cell)
         PyErr_Clear(); /* lone surrogates */
         return 0;
     }
-    if (size > field->nbytes || memchr(text, 0, (size_t)size) != NULL) {
-        return 0;
-    }
-    memset(cell, 0, (size_t)field->nbytes);
-    memcpy(cell, text, (size_t)size);
-    return 1;
-}
-
-static int
-bytes_to_cell(const Field *field, PyObject *value, char *cell)
-{
-    if (!PyBytes_CheckExact(value) || PyBytes_GET_SIZE(value) > field->nbytes) {
-        return 0;
-    }
-    memset(cell, 0, (size_t)field->nbytes);
-    memcpy(cell, PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
-    return 1;
+    return memchr(text, 0, (size_t)size) == NULL && put_bytes(field, text, size, cell);
 }
 
 static int
@@ -158,7 +153,8 @@ element_to_cell(const Field *field, PyObject *value, char *cell)
     case 's':
         return text_to_cell(field, value, cell);
     case 'S':
-        return bytes_to_cell(field, value, cell);
+        return PyBytes_CheckExact(value) &&
+               put_bytes(field, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value), cell);
     default:
         return 0;
     }
@@ -185,50 +181,35 @@ value_to_cell(const Field *field, PyObject *value, char *cell)
     return 1;
 }
 
-static PyObject *
-signed_to_value(int size, const char *cell)
-{
-    int8_t one;
-    int16_t two;
-    int32_t four;
-    int64_t eight;
-    switch (size) {
-    case 1:
-        memcpy(&one, cell, 1);
-        return PyLong_FromLong(one);
-    case 2:
-        memcpy(&two, cell, 2);
-        return PyLong_FromLong(two);
-    case 4:
-        memcpy(&four, cell, 4);
-        return PyLong_FromLong(four);
-    default:
-        memcpy(&eight, cell, 8);
-        return PyLong_FromLongLong(eight);
-    }
-}
-
-static PyObject *
-unsigned_to_value(int size, const char *cell)
+/* Read the bits of a whole number. */
+static uint64_t
+get_number(const char *cell, int size)
 {
     uint16_t two;
     switch (size) {
     case 1:
-        return PyLong_FromLong((unsigned char)cell[0]);
+        return (unsigned char)cell[0];
     case 2:
         memcpy(&two, cell, 2);
-        return PyLong_FromLong(two);
+        return two;
     case 4:
-        return PyLong_FromUnsignedLong(get_u32(cell));
+        return get_u32(cell);
     default:
-        return PyLong_FromUnsignedLongLong(get_u64(cell));
+        return get_u64(cell);
     }
+}
+
+static PyObject *
+signed_to_value(int size, const char *cell)
+{
+    uint64_t sign = UINT64_C(1) << (8 * size - 1);
+    return PyLong_FromLongLong((int64_t)((get_number(cell, size) ^ sign) - sign));
 }
 
 static PyObject *
 cell_to_member(const Field *field, const char *cell)
 {
-    PyObject *number = unsigned_to_value(field->size, cell);
+    PyObject *number = PyLong_FromUnsignedLongLong(get_number(cell, field->size));
     if (number == NULL) {
         return NULL;
     }
@@ -251,25 +232,33 @@ cell_to_text(const Field *field, const char *cell)
     return text;
 }
 
+static inline double
+get_float(const Field *field, const char *cell)
+{
+    float narrow;
+    double wide;
+    if (field->kind == 'd') {
+        memcpy(&wide, cell, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, cell, sizeof narrow);
+    return narrow;
+}
+
 static PyObject *
 cell_to_element(const Field *field, const char *cell)
 {
-    float narrow;
-    double number;
     if (field->members != NULL) {
         return cell_to_member(field, cell);
     }
     switch (field->kind) {
     case 'f':
-        memcpy(&narrow, cell, sizeof narrow);
-        return PyFloat_FromDouble(narrow);
     case 'd':
-        memcpy(&number, cell, sizeof number);
-        return PyFloat_FromDouble(number);
+        return PyFloat_FromDouble(get_float(field, cell));
     case 'i':
         return signed_to_value(field->size, cell);
     case 'u':
-        return unsigned_to_value(field->size, cell);
+        return PyLong_FromUnsignedLongLong(get_number(cell, field->size));
     case '?':
         return PyBool_FromLong(cell[0] != 0);
     case 's':
@@ -281,27 +270,13 @@ cell_to_element(const Field *field, const char *cell)
     }
 }
 
-/* Read an element of a vector of floats. */
-static inline double
-float_in(const Field *field, const char *cell, Py_ssize_t number)
-{
-    float narrow;
-    double wide;
-    if (field->kind == 'd') {
-        memcpy(&wide, cell + 8 * number, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, cell + 4 * number, sizeof narrow);
-    return narrow;
-}
-
 /* Put the floats of a cell into a tuple that has no other reference. */
 static PyObject *
 refill(PyObject *tuple, const Field *field, const char *cell)
 {
     for (Py_ssize_t i = 0; i < field->count; i++) {
         PyObject *old = PyTuple_GET_ITEM(tuple, i);
-        double number = float_in(field, cell, i);
+        double number = get_float(field, cell + i * field->size);
         if (Py_REFCNT(old) == 1) {
             ((PyFloatObject *)old)->ob_fval = number;
             continue;
@@ -316,49 +291,38 @@ refill(PyObject *tuple, const Field *field, const char *cell)
     return Py_NewRef(tuple);
 }
 
-/* Vectors of floats are what most fields are, and most are taken apart at once. So the last tuple
-   is kept: as with zip(), it is given out again when nobody else has it. */
 static PyObject *
-cell_to_floats(Field *field, const char *cell)
+cell_to_tuple(const Field *field, const char *cell)
 {
-    if (field->given != NULL && Py_REFCNT(field->given) == 1) {
-        return refill(field->given, field, cell);
-    }
     PyObject *tuple = PyTuple_New(field->count); /* finalizers may run */
     for (Py_ssize_t i = 0; tuple != NULL && i < field->count; i++) {
-        PyObject *element = PyFloat_FromDouble(float_in(field, cell, i));
+        PyObject *element = cell_to_element(field, cell + i * field->size);
         if (element == NULL) {
             Py_CLEAR(tuple);
             break;
         }
         PyTuple_SET_ITEM(tuple, i, element);
     }
-    if (tuple != NULL) {
-        Py_XSETREF(field->given, Py_NewRef(tuple));
-    }
     return tuple;
 }
 
+/* Vectors of floats are what most fields are, and most are taken apart at once. So the last tuple
+   is kept: as with zip(), it is given out again when nobody else has it. */
 PyObject *
 cell_to_value(Field *field, const char *cell)
 {
     if (field->count == 0) {
         return cell_to_element(field, cell);
     }
-    if (field->kind == 'f' || field->kind == 'd') {
-        return cell_to_floats(field, cell);
+    if (field->kind != 'f' && field->kind != 'd') {
+        return cell_to_tuple(field, cell);
     }
-    PyObject *tuple = PyTuple_New(field->count);
-    if (tuple == NULL) {
-        return NULL;
+    if (field->given != NULL && Py_REFCNT(field->given) == 1) {
+        return refill(field->given, field, cell);
     }
-    for (int i = 0; i < field->count; i++) {
-        PyObject *element = cell_to_element(field, cell + i * field->size);
-        if (element == NULL) {
-            Py_DECREF(tuple);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(tuple, i, element);
+    PyObject *tuple = cell_to_tuple(field, cell);
+    if (tuple != NULL) {
+        Py_XSETREF(field->given, Py_NewRef(tuple));
     }
     return tuple;
 }

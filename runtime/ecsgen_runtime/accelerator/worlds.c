@@ -1,6 +1,5 @@
 /* Worlds: an entity that comes with rows, all at once. */
 
-#include "collect_dead.h"
 #include "entities.h"
 #include "arguments.h"
 #include "rows.h"
@@ -18,19 +17,11 @@ typedef struct {
     Component *plans[MAX_ROWS];
     Rows rows[MAX_ROWS];
     char *scratch[MAX_ROWS];
-    Py_ssize_t ranks[MAX_ROWS]; /* they come in this order */
     int count;
     Py_ssize_t used;
     char fields[MAX_FIELDS];
     Creation creations[MAX_ROWS];
 } Spawn;
-
-static inline void
-begin(Spawn *it)
-{
-    it->count = 0;
-    it->used = 0;
-}
 
 /* Find the number of a manager among those that get a row, -1 if it gets none. */
 static int
@@ -46,8 +37,7 @@ number_of(const Spawn *it, const PyObject *manager)
 
 /* Note the row that a manager is to have, given as a dict or a row. */
 static int
-note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObject *given,
-         Py_ssize_t rank)
+note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObject *given)
 {
     PyObject *manager = PyDict_GetItemWithError(managers, kind);
     Component *its = manager == NULL ? NULL : plan_of_manager(&plan->plan, manager);
@@ -56,7 +46,6 @@ note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObj
         it->used + its->row_bytes > MAX_FIELDS || number_of(it, manager) >= 0) {
         return 0; /* for one, it is given twice */
     }
-    it->ranks[number] = rank;
     char *scratch = it->scratch[number] = it->fields + it->used;
     int is_known = PyDict_CheckExact(given) ? read_dict(its, given, scratch)
                                             : read_row_values(its, given, scratch);
@@ -86,28 +75,6 @@ owners_of(const Spawn *it, Entities **plan)
     return found;
 }
 
-/* Find out whether a row joins a group, all of which is new. */
-static int
-how_it_comes(const Spawn *it, int number)
-{
-    const Component *plan = it->plans[number];
-    PyObject *others = plan->others == ABSENT ? NULL : SLOT(it->managers[number], plan->others);
-    int how = TOGETHER;
-    if (others == NULL || !PyTuple_CheckExact(others) || PyTuple_GET_SIZE(others) == 0) {
-        return ALONE;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); i++) {
-        int other = number_of(it, PyTuple_GET_ITEM(others, i));
-        if (other < 0) {
-            return ALONE;
-        }
-        if (it->ranks[other] > it->ranks[number]) {
-            how = TOGETHER_FIRST;
-        }
-    }
-    return how;
-}
-
 static void
 drop(Spawn *it, int planned, int entered)
 {
@@ -133,8 +100,7 @@ plan_spawn(Spawn *it)
     int planned = 0, entered = 0;
     while (done > 0 && planned < it->count) {
         done = plan_creation(&it->creations[planned], it->plans[planned], it->managers[planned],
-                             &it->rows[planned], it->entity.entity, NIL,
-                             how_it_comes(it, planned), NULL);
+                             &it->rows[planned], it->entity.entity, NIL);
         planned += done > 0;
     }
     while (done > 0 && entered < it->count) {
@@ -173,14 +139,9 @@ note_named(Spawn *it, const World *plan, PyObject *managers, PyObject *const *va
            PyObject *names)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i);
-        PyObject *known = PyDict_GetItemWithError(plan->kinds, name);
-        if (known == NULL) {
-            return 0;
-        }
-        PyObject *kind = PyTuple_GET_ITEM(known, 0);
-        Py_ssize_t rank = PyLong_AsSsize_t(PyTuple_GET_ITEM(known, 1));
-        if (values[i] != Py_None && !note_row(it, plan, managers, kind, values[i], rank)) {
+        PyObject *kind = PyDict_GetItemWithError(plan->kinds, PyTuple_GET_ITEM(names, i));
+        if (kind == NULL ||
+            (values[i] != Py_None && !note_row(it, plan, managers, kind, values[i]))) {
             return 0;
         }
     }
@@ -210,7 +171,8 @@ spawn(PARAMETERS)
         return LEAVE;
     }
     PyObject *managers = managers_of(plan, args[0]);
-    begin(&it);
+    it.count = 0;
+    it.used = 0;
     int done = managers != NULL && note_named(&it, plan, managers, args + 2, kwnames)
                    ? plan_spawn(&it)
                    : 0;
@@ -234,11 +196,12 @@ create(PARAMETERS)
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *managers = kwnames == NULL && count > 1 ? managers_of(plan, args[0]) : NULL;
     Spawn it;
-    begin(&it);
+    it.count = 0;
+    it.used = 0;
     int done = managers != NULL;
     for (Py_ssize_t i = 1; done > 0 && i < count; i++) {
         done = PyTuple_Check(args[i]) &&
-               note_row(&it, plan, managers, (PyObject *)Py_TYPE(args[i]), args[i], i);
+               note_row(&it, plan, managers, (PyObject *)Py_TYPE(args[i]), args[i]);
     }
     if (done > 0) {
         done = plan_spawn(&it);

@@ -18,7 +18,7 @@ from ..managers.policies.hierarchy import Hierarchy
 from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
-from .handle_map import all_distinct
+from .handle_map import HandleMap, ShardedBulk, all_distinct
 from .parcels import ParcelBase, ParcelComponent, ParcelError, ParcelRows, plan_of
 from .shard_base import ShardBase
 from .sharded_entities import SlotCache
@@ -103,30 +103,25 @@ def _settle_all(
 class ParcelIndex:
     """Positions of entities in a parcel."""
 
-    __slots__ = ("_order", "_ordered", "entities")
+    __slots__ = ("_map", "entities")
 
     def __init__(self, entities: EntityArray) -> None:
         self.entities = entities
-        self._order: RowArray | None = None
-        self._ordered = entities
+        self._map: HandleMap | None = None
 
     def are(self, owners: EntityArray) -> bool:
         """Return True if these are all entities, in their order."""
-        entities = self.entities
-        return len(owners) == len(entities) and bool((owners == entities).all())
+        return np.array_equal(owners, self.entities)
 
     def of(self, name: str, owners: EntityArray, allows_many: bool) -> RowArray:
         """Return the position of each owner; ParcelError for owners that are not in the parcel, and
         for repeated ones unless `allows_many`."""
-        if self._order is None:
-            self._order = self.entities.argsort()
-            self._ordered = self.entities[self._order]
-        if len(self.entities) == 0:
+        if self._map is None:
+            self._map = HandleMap(ShardedBulk)
+            self._map.add(self.entities, np.arange(len(self.entities)))
+        positions = self._map.find(owners)
+        if (positions < 0).any():
             raise ParcelError(f"{name}.entity: rows of an entity that is not in the parcel")
-        nearest = np.minimum(self._ordered.searchsorted(owners), len(self.entities) - 1)
-        if (self._ordered[nearest] != owners).any():
-            raise ParcelError(f"{name}.entity: rows of an entity that is not in the parcel")
-        positions = self._order[nearest]
         if not allows_many and not all_distinct(positions):
             raise ParcelError(f"{name}.entity: two rows of one entity")
         return positions

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .documents import Document
-
-if TYPE_CHECKING:
-    pass
-
 
 Columns = dict[str, NDArray[Any]]
 
@@ -142,3 +138,27 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
         return np.fromiter(is_set, np.bool_, len(cells))
     differs = np.asarray(bits(cells) != bits(default))
     return np.asarray(differs.any(axis=tuple(range(1, differs.ndim))))
+
+
+_ASCII: Final = 128
+
+
+def wrong_texts(cells: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which rows are not UTF-8, or have a NUL inside, shape (rows,); O(bytes)."""
+    flat, size = cells.reshape(-1), cells.shape[1]
+    wrong, is_nul = np.zeros(len(cells), np.bool_), flat == 0
+    nuls = np.flatnonzero(is_nul[:-1] > is_nul[1:])  # before another byte, perhaps the next row's
+    wrong[nuls[nuls % size != size - 1] // size] = True
+    rows = np.unique(np.flatnonzero(flat >= _ASCII) // size)
+    begins_inside = (cells[rows, 0] & 0xC0) == 0x80  # a character: rows cannot be joined
+    if begins_inside.any() or not _is_utf8(cells[rows]):
+        wrong[[row for row in rows.tolist() if not _is_utf8(cells[row])]] = True
+    return wrong
+
+
+def _is_utf8(cells: NDArray[np.uint8]) -> bool:
+    try:
+        cells.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -45,11 +45,11 @@ class SnapshotContent:
         """Raise SnapshotError that names the file, then the tensor and cell if given."""
         refuse(self.name, why, tensor, cell)
 
-    def refuse_first(self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0) -> None:
-        """Refuse the first cell from `start` on that is wrong, if any is; `why` may show `{cell}`,
-        what is in it, as an `{entity}` too, and its `{place}`."""
+    def refuse_first(self, wrong: NDArray[np.bool_], why: str, tensor: str) -> None:
+        """Refuse the first cell that is wrong, if any is; `why` may show `{cell}`, what is in it,
+        as an `{entity}` too, and its `{place}`."""
         if wrong.any():
-            index = start + int(wrong.argmax())
+            index = int(wrong.argmax())
             cell = self.arrays[tensor][index].item()
             entity = self.shown(cell) if "{entity}" in why else ""
             text = why.format(cell=cell, entity=entity, place=index)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..base.handles import EntityArray, RowArray
 from ..values.array_coercion import all_distinct_below, find_first_duplicate
 from .documents import Document, SnapshotContent
-from .row_checks import cell_blocks, refuse_wrong
 
 _HANDLES: Final = "entities.handles"
 _FREE: Final = "entities.free"
@@ -64,16 +63,14 @@ class EntityTable:
 
     def check_owners(self, tensor: str, living: bool, may_be_holes: bool) -> None:
         """Refuse owners that were never created, or with `living` dead ones; O(n)."""
-
-        def wrong(block: slice) -> NDArray[np.bool_]:
-            owners = self.saved.arrays[tensor][block]
-            mask = ~self.alive(owners)
-            if not living and mask.any():
-                mask &= ~self.created(owners)
-            return mask & (owners != 0) if may_be_holes else mask
-
+        owners = self.saved.arrays[tensor]
+        wrong = ~self.alive(owners)
+        if not living and wrong.any():
+            wrong &= ~self.created(owners)
+        if may_be_holes:
+            wrong &= owners != 0
         why = "is not alive" if living else self.UNKNOWN
-        refuse_wrong(self.saved, tensor, wrong, f"entity {{entity}} {why}")
+        self.saved.refuse_first(wrong, f"entity {{entity}} {why}", tensor)
 
     def check_once(self, tensor: str, owners: EntityArray, rows: RowArray | None = None) -> None:
         """Refuse owners of which one is there twice; `rows`: where they are, if not in order."""
@@ -86,54 +83,34 @@ class EntityTable:
             self.saved.refuse(f"entity {entity} is there twice", tensor, row)
 
     def check(self) -> None:
-        """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
-        stay in the cache."""
+        """Refuse cells, or a queue of free indices, that cannot be; O(indices)."""
         if len(self.cells) > 1 << self.saved.schema["entity"]["index_bits"]:
             self.saved.refuse("more cells than there are indices", _HANDLES)
         self._check_free(self._waiting())
 
     def _waiting(self) -> NDArray[np.bool_]:
         """Return which indices must be in the queue, when all cells are right."""
-        waiting = np.zeros(len(self.cells), np.bool_)
-        n_retired = 0
-        for block in cell_blocks(len(self.cells)):
-            cells = self.cells[block]
-            generations = cells >> self._shift
-            # 0 where the index's own handle lives, 1 where it waits for its next one
-            state = cells & self._mask
-            state ^= np.arange(block.start, block.stop, dtype=np.uint64)
-            lowest, highest = generations.min(), generations.max()
-            if state.max() > 1 or highest > self._last:
-                self._refuse_cell(block, (state > 1) | (generations > self._last))
-            if not state.any() and lowest:
-                continue
-            is_retired = generations == 0
-            self._refuse_cell(block, is_retired & (state == 0))
-            n_retired += int(np.count_nonzero(is_retired))
-            waiting[block] = (state == 1) & ~is_retired
+        generations = self.cells >> self._shift
+        # 0 where the index's own handle lives, 1 where it waits for its next one
+        state = (self.cells & self._mask) ^ np.arange(len(self.cells), dtype=np.uint64)
+        is_retired = generations == 0
+        wrong = (state > 1) | (generations > self._last) | (is_retired & (state == 0))
+        self.saved.refuse_first(wrong, "{cell:#x} is no handle of this index", _HANDLES)
+        n_retired = int(np.count_nonzero(is_retired))
         expected = self.saved.state["entities"]["n_retired"]
         if n_retired != expected:
             why = f"{n_retired} are retired, the state says {expected}"
             self.saved.refuse(why, _HANDLES)
+        waiting: NDArray[np.bool_] = (state == 1) & ~is_retired
         return waiting
-
-    def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
-        why = "{cell:#x} is no handle of this index"
-        self.saved.refuse_first(wrong, why, _HANDLES, block.start)
 
     def _check_free(self, waiting: NDArray[np.bool_]) -> None:
         """Refuse a queue that is not, in some order, that of the indices that wait."""
         free = self.saved.arrays[_FREE]
         count = len(self.cells)
-
-        def not_waiting(block: slice) -> NDArray[np.bool_]:
-            if not count:
-                return np.ones(block.stop - block.start, np.bool_)
-            indices = free[block]
-            mask: NDArray[np.bool_] = ~waiting.take(indices, mode="clip")
-            return mask | (indices >= count)
-
-        refuse_wrong(self.saved, _FREE, not_waiting, "index {cell} is not free")
+        wrong = free >= count
+        wrong[~wrong] = ~waiting[free[~wrong]]
+        self.saved.refuse_first(wrong, "index {cell} is not free", _FREE)
         queued = np.zeros(count, np.bool_)
         queued[free] = True
         if int(np.count_nonzero(queued)) != len(free):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,6 @@ from .row_migration import RowPlan
 from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
 from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
-
-if TYPE_CHECKING:
-    pass
-
 
 Generations = NDArray[np.uint32]
 
@@ -118,32 +114,53 @@ class FieldMigration:
                 return _renamed(old, former, target)
         return tensors_of(target, self.type, self.plan.put(self.cells()), self.doc)
 
-    def cells(self) -> NDArray[Any]:
-        """Return the cells, one for each instance."""
-        former, old, plan = self.former, self.old, self.plan
+    def cells(self, instances: RowArray | None = None) -> NDArray[Any]:
+        """Return the cells of these instances, or of all."""
+        former, old, order = self.former, self.old, self.plan.order
+        rows = order
+        if instances is not None:
+            rows = instances if order is None else order[instances]
+        count = self.plan.count if instances is None else len(instances)
         if former is None:
-            return filled(plan.count, self.default)
+            return filled(count, self.default)
+        tensor, stored = old.tensor(former), old.stored(former)
         if not old.is_cold_apart(former):
-            return self._taken(plan.take(old.stored(former)))
-        cold_rows = plan.take(old.column("cold_row"))
-        with_cold, without_cold = np.flatnonzero(cold_rows != NIL), np.flatnonzero(cold_rows == NIL)
-        cells = filled(plan.count, self.default)
-        cells[with_cold] = self._taken(old.stored(former)[cold_rows[with_cold]], with_cold)
-        if len(without_cold):  # one cell for all: the old type may take far more room
-            cells[without_cold] = self._taken(old.default_of(former)[None], without_cold)
+            return self._taken(stored if rows is None else stored[rows], tensor, rows)
+        cold_rows = old.column("cold_row") if rows is None else old.column("cold_row")[rows]
+        has_cold = cold_rows != NIL
+        cells = filled(count, self.default)
+        taken = cold_rows[has_cold]
+        cells[has_cold] = self._taken(stored[taken], tensor, taken)
+        if not has_cold.all():  # one cell for all: the old type may take far more room
+            without = np.flatnonzero(~has_cold) if rows is None else rows[~has_cold]
+            default = old.default_of(former)[None]
+            cells[~has_cold] = self._taken(default, f"{old.module}.{former}", without)
         return cells
 
-    def _taken(self, cells: NDArray[Any], instances: RowArray | None = None) -> NDArray[Any]:
-        """Return cells of these instances, or of all, in the new type, or refuse the first bad
-        one."""
+    def differs(self) -> NDArray[np.bool_]:
+        """Return which instances have another cell than the default, those with cold rows aside,
+        shape (n,) or (1,)."""
+        former, old = self.former, self.old
+        if former is None:
+            return np.zeros(1, np.bool_)
+        if not old.is_cold_apart(former):
+            return differing(self.cells(), self.default)
+        try:
+            cells = self.converted(old.default_of(former)[None])
+        except BadRowError:
+            return np.ones(1, np.bool_)
+        return differing(cells, self.default)
+
+    def _taken(self, cells: NDArray[Any], tensor: str, rows: NDArray[Any] | None) -> NDArray[Any]:
+        """Return cells of these rows of a tensor, or of all, in the new type, or refuse the first
+        bad one."""
         try:
             return self.converted(cells)
         except BadRowError as error:
             row = error.row
-            if row is not None:
-                instance = row if instances is None else int(instances[row])
-                row = self.plan.old_row(instance)
-            self.refuse(error.why, row)
+            if row is not None and rows is not None:
+                row = int(rows[row])
+            self.old.saved.refuse(error.why, tensor, row)
 
     def converted(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return cells of a field that is not new in its new type; raises BadRowError."""
@@ -210,66 +227,20 @@ def cold_columns(
     fields: Sequence[FieldMigration], old: OldComponent, module: str, plan: RowPlan
 ) -> tuple[Columns, dict[str, int]]:
     """Return the tensors of cold rows, and their number."""
-    if old.has_cold_rows and all(map(_keeps_its_rows, fields)):
-        rows, cold_row, cells = _same_cold(fields, old, plan)
-    else:
-        columns = {field.name: field.cells() for field in fields}
-        differs = np.zeros(plan.count, np.bool_)
-        for field in fields:
-            differs |= differing(columns[field.name], field.default)
-        rows = _rows_with_cold(old, plan, differs)
-        cold_row = np.full(plan.count, NIL, np.uint32)
-        cold_row[rows] = np.arange(len(rows))
-        cells = {name: column[rows] for name, column in columns.items()}
+    differs = np.zeros(plan.count, np.bool_)
+    for field in fields:
+        differs |= field.differs()
+    rows = _rows_with_cold(old, plan, differs)
+    cold_row = np.full(plan.count, NIL, np.uint32)
+    cold_row[rows] = np.arange(len(rows))
     tensors: Columns = {
         f"{module}.cold_row": cold_row,
         f"{module}.cold.row": rows.astype(np.uint32, copy=False),
     }
     for field in fields:
         target = f"{module}.cold.{field.name}"
-        tensors |= tensors_of(target, field.type, cells[field.name], field.doc)
+        tensors |= tensors_of(target, field.type, field.cells(rows), field.doc)
     return tensors, {"n_cold": len(rows)}
-
-
-def _keeps_its_rows(field: FieldMigration) -> bool:
-    """Return True if only rows with cold rows need one: the default is unchanged."""
-    former, old = field.former, field.old
-    if former is None:
-        return True
-    if not old.is_cold_apart(former):
-        return False
-    try:
-        old_default = field.converted(old.default_of(former)[None])[0]
-    except BadRowError:
-        return False
-    return not differing(np.asarray(old_default)[None], field.default).any()
-
-
-def _same_cold(
-    fields: Sequence[FieldMigration], old: OldComponent, plan: RowPlan
-) -> tuple[NDArray[Any], NDArray[np.uint32], Columns]:
-    """Return the rows that had cold rows and still exist, the cold row of each row, and cells by
-    field; O(cold rows)."""
-    rows, cold_row = old.column("cold.row"), old.column("cold_row")
-    selected: slice | RowArray = slice(None)
-    if not plan.stays:
-        moved = plan.where(rows)
-        selected = np.flatnonzero(moved != NIL)
-        rows, cold_row = moved[selected], np.full(plan.count, NIL, np.uint32)
-        cold_row[rows] = np.arange(len(rows))
-    cells = {}
-    for field in fields:
-        if field.former is None:
-            cells[field.name] = filled(len(rows), field.default)
-            continue
-        try:
-            cells[field.name] = field.converted(old.stored(field.former)[selected])
-        except BadRowError as error:
-            row = error.row
-            if row is not None and not isinstance(selected, slice):
-                row = int(selected[row])
-            old.saved.refuse(error.why, old.tensor(field.former), row)
-    return rows, cold_row, cells
 
 
 def _rows_with_cold(old: OldComponent, plan: RowPlan, differs: NDArray[np.bool_]) -> RowArray:
@@ -278,6 +249,5 @@ def _rows_with_cold(old: OldComponent, plan: RowPlan, differs: NDArray[np.bool_]
         return np.flatnonzero(differs)
     before = plan.where(old.column("cold.row")).astype(np.intp)
     before = before[before != NIL]
-    differs = differs.copy()
     differs[before] = False
     return np.concatenate((before, np.flatnonzero(differs)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -13,15 +13,10 @@ from ..base.errors import short_repr
 from ..base.handles import NIL, RowArray
 from ..managers.policies.chains import Links
 from ..managers.policies.ids import EXHAUSTED_GENERATION
-from .cell_types import CellType
+from .cell_types import CellType, wrong_texts
 from .documents import NOTHING, Document, SnapshotContent
 from .stored_columns import LENGTHS
 
-_ASCII: Final = 128
-_BYTES: Final = 1 << 18
-"""Looked at together: what is worked out of them stays in the cache."""
-_SHORT: Final = 2
-"""Bytes of numbers that are few enough for a table of all: True for members."""
 _NAMED: Final = 3
 """Rows that a message names beside the first one."""
 
@@ -29,10 +24,8 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 class _Rule(NamedTuple):
-    """The check of a type's cells, by blocks, shape (rows, ...), contiguous."""
+    """The check of a type's cells, shape (rows, ...), contiguous."""
 
-    are_right: Callable[[NDArray[Any]], bool]
-    """Quickly, whether all are right."""
     wrong: Callable[[NDArray[Any]], Mask]
     """Which elements are wrong: shape (rows, ...), of text (rows,)."""
     why: Callable[[NDArray[Any]], str]
@@ -54,18 +47,10 @@ def check_cells(
         array = array.view(np.uint8)
     if type_.base != "enum":
         present = None
-    rows: list[int] = []
-    each = max(_BYTES * len(array) // array.nbytes, 1)
-    for start in range(0, len(array), each):
-        block = array[start : start + each]
-        if rule.are_right(block):
-            continue
-        wrong = rule.wrong(block).reshape(len(block), -1).any(axis=1)
-        if present is not None:
-            wrong &= present[start : start + each]
-        rows += (np.flatnonzero(wrong) + start).tolist()
-        if len(rows) > 1 + _NAMED:
-            break
+    wrong = rule.wrong(array).reshape(len(array), -1).any(axis=1)
+    if present is not None:
+        wrong &= present
+    rows = np.flatnonzero(wrong)[: 2 + _NAMED].tolist()
     if rows:
         first, *other_rows = rows
         why = rule.why(array[first : first + 1])
@@ -81,83 +66,25 @@ def _also(rows: list[int]) -> str:
     return f", also in {'row' if len(rows) == 1 else 'rows'} {numbers}"
 
 
-def _numbers(
-    are_right: Callable[[NDArray[Any]], bool], wrong: Callable[[NDArray[Any]], Mask], why: str
-) -> _Rule:
+def _numbers(wrong: Callable[[NDArray[Any]], Mask], why: str) -> _Rule:
     def why_not(cells: NDArray[Any]) -> str:
         return f"{cells.reshape(-1)[int(wrong(cells).argmax())]} {why}"
 
-    return _Rule(are_right, wrong, why_not)
+    return _Rule(wrong, why_not)
 
 
 def _members(dtype: np.dtype[Any], known: Iterable[int], why: str) -> _Rule:
     numbers = np.array(sorted({*known}), dtype)
-    top = len(numbers) - 1
-    has_gaps = int(numbers[-1]) != top
-    is_short = dtype.itemsize <= _SHORT
-    is_other = np.ones(1 << 8 * dtype.itemsize if is_short else 0, np.bool_)
-    if is_short:
-        is_other[numbers] = False
-
-    def wrong(cells: NDArray[Any]) -> Mask:
-        if is_short:
-            return is_other.take(cells, mode="clip")
-        places = numbers.searchsorted(cells)
-        return np.asarray(numbers.take(places, mode="clip") != cells)
-
-    def are_right(cells: NDArray[Any]) -> bool:
-        return not wrong(cells).any() if has_gaps else int(cells.max()) <= top
-
-    return _numbers(are_right, wrong, why)
+    if int(numbers[-1]) == len(numbers) - 1:
+        return _numbers(lambda cells: cells > numbers[-1], why)
+    return _numbers(lambda cells: np.isin(cells, numbers, invert=True), why)
 
 
 def _flags(type_: CellType) -> _Rule:
     size = 8 * type_.dtype.itemsize
     unknown_bits = type_.dtype.type(~type_.mask & ((1 << size) - 1))
-    return _numbers(
-        lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & unknown_bits),
-        lambda cells: np.asarray((cells & unknown_bits) != 0),
-        f"has bits that are no flags of {type_.target}",
-    )
-
-
-def _are_texts(cells: NDArray[np.uint8]) -> bool:
-    return not _nuls_inside(cells).any() and _are_utf8(cells)
-
-
-def _nuls_inside(cells: NDArray[np.uint8]) -> Mask:
-    """Return a mask of NULs before another byte of their row, shape (rows * size - 1,).
-
-    Without a loop over rows: the last byte of each is looked at for nothing.
-    """
-    is_nul = cells.reshape(-1) == 0
-    inside: Mask = is_nul[:-1] > is_nul[1:]
-    size = cells.shape[1]
-    inside[size - 1 :: size] = False
-    return inside
-
-
-def _are_utf8(cells: NDArray[np.uint8]) -> bool:
-    """Return True if all rows are UTF-8: each row begins with a character, and all rows joined
-    are UTF-8.
-    """
-    flat = cells.reshape(-1)
-    if int(flat.max()) < _ASCII:
-        return True
-    non_ascii = np.flatnonzero(flat >= _ASCII)
-    if len(non_ascii) < len(cells):
-        cells = cells[non_ascii // cells.shape[1]]
-    if ((cells[:, 0] & 0xC0) == 0x80).any():
-        return False
-    try:
-        str(cells.reshape(-1).data, "utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _no_texts(cells: NDArray[np.uint8]) -> Mask:
-    return np.array([not _are_texts(cells[row : row + 1]) for row in range(len(cells))])
+    why = f"has bits that are no flags of {type_.target}"
+    return _numbers(lambda cells: np.asarray((cells & unknown_bits) != 0), why)
 
 
 def _why_no_text(cells: NDArray[np.uint8]) -> str:
@@ -172,7 +99,7 @@ _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
         type_.dtype, type_.members.values(), f"is no member of {type_.target}"
     ),
     "flags": _flags,
-    "str": lambda type_: _Rule(_are_texts, _no_texts, _why_no_text),
+    "str": lambda type_: _Rule(wrong_texts, _why_no_text),
 }
 
 
@@ -186,13 +113,6 @@ def check_lengths(saved: SnapshotContent, tensor: str) -> None:
     total = float(present.sum(dtype=np.float64))
     if total > 2 * size + 1 or int(present.sum()) != size:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
-
-
-_CELLS: Final = 16_384
-"""Looked at together: what is worked out of them stays in the cache."""
-
-Wrong = Callable[[slice], NDArray[np.bool_]]
-"""Returns a mask of the wrong cells of a block."""
 
 
 @dataclass(frozen=True)
@@ -221,9 +141,9 @@ class CheckedRows:
         """Raise SnapshotError that names a cell."""
         self.saved.refuse(why, f"{self.module}.{column}", cell)
 
-    def refuse_first(self, wrong: Mask, why: str, column: str, start: int = 0) -> None:
-        """Do so for the first cell from `start` on that is wrong, if any is."""
-        self.saved.refuse_first(wrong, why, f"{self.module}.{column}", start)
+    def refuse_first(self, wrong: Mask, why: str, column: str) -> None:
+        """Do so for the first cell that is wrong, if any is."""
+        self.saved.refuse_first(wrong, why, f"{self.module}.{column}")
 
     def refuse_others(self, known: NDArray[Any], why: str, column: str) -> None:
         """Do so for the first cell that leads somewhere and is none of the known ones, which all
@@ -234,18 +154,6 @@ class CheckedRows:
             self.refuse_first(leads, why, column)
 
 
-def cell_blocks(count: int) -> Iterator[slice]:
-    """Yield slices that make up `count` cells."""
-    for start in range(0, count, _CELLS):
-        yield slice(start, min(start + _CELLS, count))
-
-
-def refuse_wrong(saved: SnapshotContent, tensor: str, wrong: Wrong, why: str) -> None:
-    """Refuse the first cell of a tensor that is wrong; O(cells)."""
-    for block in cell_blocks(len(saved.arrays[tensor])):
-        saved.refuse_first(wrong(block), why, tensor, block.start)
-
-
 # A chain is circular backwards: its first row's `previous` cell holds its last row,
 # whose `next` is NIL. No check steps along chains, for a chain may have all rows.
 
@@ -253,14 +161,9 @@ def refuse_wrong(saved: SnapshotContent, tensor: str, wrong: Wrong, why: str) ->
 def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
     """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
     links = rows.column(column)
-
-    def wrong(block: slice) -> Mask:
-        cells = links[block]
-        return (cells >= count) & (cells != NIL) if may_end else cells >= count
-
     if len(links) and int(links.max()) >= count:
-        why = f"{{cell}} is none of {count} rows"
-        refuse_wrong(rows.saved, f"{rows.module}.{column}", wrong, why)
+        wrong = (links >= count) & (links != NIL) if may_end else links >= count
+        rows.refuse_first(wrong, f"{{cell}} is none of {count} rows", column)
 
 
 def check_chains(
@@ -274,25 +177,18 @@ def check_chains(
     check_links(rows, next_column, rows.n, may_end=True)
     check_links(rows, previous, rows.n, may_end=False)
     next_rows, previous_rows = rows.column(next_column), rows.column(previous)
-    firsts = []
-    n_lasts = 0
-    for block in cell_blocks(rows.n):
-        after, back = next_rows[block], previous_rows[block].astype(np.intp)
-        is_last = after == NIL
-        numbers = np.arange(block.start, block.stop, dtype=np.uint32)
-        lost = (previous_rows.take(after, mode="clip") != numbers) & ~is_last
-        rows.refuse_first(lost, "row {cell} does not lead back", next_column, block.start)
-        if owners is not None:
-            other = owners.take(back, mode="clip") != owners[block]
-            rows.refuse_first(other, "row {cell} is another's", previous, block.start)
-        n_lasts += int(np.count_nonzero(is_last))
-        is_first = next_rows.take(back, mode="clip") == NIL
-        firsts.append(np.flatnonzero(is_first) + block.start)
-    first_rows = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
-    if len(first_rows) != n_lasts:  # before a first row, which none leads to, is no last one
+    is_last = next_rows == NIL
+    lost = (previous_rows.take(next_rows, mode="clip") != np.arange(rows.n)) & ~is_last
+    rows.refuse_first(lost, "row {cell} does not lead back", next_column)
+    if owners is not None:
+        rows.refuse_first(owners[previous_rows] != owners, "row {cell} is another's", previous)
+    is_first = next_rows[previous_rows] == NIL
+    first_rows = np.flatnonzero(is_first)
+    if len(first_rows) != np.count_nonzero(is_last):
+        # before a first row, which none leads to, is no last one
         is_led_to = np.zeros(rows.n, np.bool_)
         is_led_to[next_rows[next_rows != NIL]] = True
-        wrong = ~is_led_to & (next_rows[previous_rows] != NIL)
+        wrong = ~is_led_to & ~is_first
         rows.refuse_first(wrong, "row {cell} is not the last of the chain", previous)
     check_circles(rows, next_column)
     return first_rows
@@ -309,25 +205,16 @@ def row_on_way_round(links: Links) -> int:
     """Return a row from which links, each NIL or a row, never end; NIL if all do.
 
     By pointer jumping: a round replaces where each row leads by where that leads, so r rounds go
-    2**r steps at least. O(n log length); where most links go one way, two or three rounds do, for
-    rows see what the same round has found for those before them.
+    2**r steps. O(n log length).
     """
     n = len(links)
     jumps = np.full(n + 1, n, np.uint32)
     np.minimum(links, n, out=jumps[:n], casting="unsafe")
-    blocks = list(cell_blocks(n))
     for _ in range(n.bit_length() + 1):
-        blocks = [block for block in reversed(blocks) if _jump(jumps, block, n)]
-        if not blocks:
+        jumps = jumps.take(jumps)
+        if int(jumps.min()) == n:
             return NIL
-    return int((jumps[:n] != n).argmax())
-
-
-def _jump(jumps: Links, block: slice, end: int) -> bool:
-    """Double the length of each row's jump; return True if not all have reached the end."""
-    far = jumps.take(jumps[block])
-    jumps[block] = far
-    return bool(far.min() != end)
+    return int((jumps != n).argmax())
 
 
 def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from ..managers.policies.chains import Links, depths, linked
 from .documents import Document
 from .entity_table import HandleRewriter
 from .schema_matching import OldComponent, SchemaMatch
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

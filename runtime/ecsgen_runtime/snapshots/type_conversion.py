@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits
+from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits, wrong_texts
 
 # Each rule takes an array and returns a new one, or raises BadRowError for the first
 # cell that does not fit.
@@ -186,28 +186,20 @@ def as_text(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     """Return text or bytes, shape (n, N), in the size and type of the new field."""
     old, new, _ = change
     if old.base == "bytes" and new.base == "str":
-        _check_text(cells, old, new)
-    if new.size < old.size:
-        bad = cells[:, new.size :].any(axis=1)  # more than zeros would go
+        bad = wrong_texts(cells)
         if bad.any():
-            _refuse_text(cells, int(bad.argmax()), old, f"does not fit {new.text}")
+            row = int(bad.argmax())
+            has_nul = 0 in cells[row].tobytes().rstrip(b"\0")
+            why = f"has a NUL, which {new.text} takes not" if has_nul else "is not UTF-8"
+            _refuse_text(cells, row, old, why)
+    if new.size < old.size:
+        lost = cells[:, new.size :].any(axis=1)  # more than zeros would go
+        if lost.any():
+            _refuse_text(cells, int(lost.argmax()), old, f"does not fit {new.text}")
         return cells[:, : new.size].copy()
     padded = np.zeros((len(cells), new.size), np.uint8)
     padded[:, : old.size] = cells
     return padded
-
-
-def _check_text(cells: Cells, old: CellType, new: CellType) -> None:
-    """Raise BadRowError for the first cell that is not UTF-8, or has a NUL in it."""
-    inner = ((cells[:, :-1] == 0) & (cells[:, 1:] != 0)).any(axis=1)
-    other = (cells >= 128).any(axis=1)
-    for row in np.flatnonzero(inner | other).tolist():
-        if inner[row]:
-            _refuse_text(cells, row, old, f"has a NUL, which {new.text} takes not")
-        try:
-            cells[row].tobytes().decode()
-        except UnicodeDecodeError:
-            _refuse_text(cells, row, old, "is not UTF-8")
 
 
 def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:

@@ -1,7 +1,7 @@
 """Runs in processes of this machine, or by an executor.
 
-Both hand out a few runs to each worker, and yield outcomes as runs end. Processes are spawned,
-for a fork copies its parent's threads half-way through their work.
+Both yield outcomes as runs end. Processes are spawned, for a fork copies its parent's threads
+half-way through their work.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import pickle
 import signal
 import sys
-import time
 import traceback
 from collections import deque
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -23,11 +22,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from .runs import Call, Model, Outcome, Run, RunKey, error_text, run_model
 
 _AHEAD: Final = 4
-"""Runs that each worker has, the running one included."""
-_QUICK: Final = 0.02
-"""Seconds; only shorter runs wait in a process of ours: longer ones are better done elsewhere."""
-_BYTES: Final = 4096
-"""Bytes that may wait in a pipe: less than any pipe holds, or both ends could block each other."""
+"""Runs that an executor has for each worker, the running one included."""
 _STARTS: Final = 3
 """Number of processes killed before they begin after which the sweep ends."""
 
@@ -93,12 +88,12 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 class _Worker:
-    """A process, and its runs: the first one is being done."""
+    """A process, and the run that it is doing."""
 
     def __init__(self, pickled: bytes, taken: Collection[str]) -> None:
         spawned = multiprocessing.get_context("spawn")
         self.pipe, child_pipe = spawned.Pipe()
-        self.runs: deque[tuple[Run, int]] = deque()
+        self.run: Run | None = None
         self.is_ready = False
         self.process = spawned.Process(target=_work, args=(child_pipe, pickled, taken))
         try:
@@ -107,17 +102,11 @@ class _Worker:
         finally:
             child_pipe.close()
 
-    def takes(self, run: Run, is_quick: bool) -> bool:
-        """Hand out a run if the process has none, or if it may wait for those that it has."""
-        if self.runs and not (is_quick and len(self.runs) < _AHEAD):
-            return False
-        message = pickle.dumps(tuple(run.call))
-        if self.runs and sum(size for _, size in self.runs) + len(message) > _BYTES:
-            return False
-        self.runs.append((run, len(message)))
+    def begin(self, run: Run) -> None:
+        """Hand out a run to the process, which has none."""
+        self.run = run
         with suppress(OSError):  # the process has ended, which is noticed soon
-            self.pipe.send_bytes(message)
-        return True
+            self.pipe.send(tuple(run.call))
 
     def end(self, at_once: bool) -> None:
         """Close the pipe, so that the process ends after its run; with `at_once` terminate it."""
@@ -144,12 +133,11 @@ class _Pool:
         self._todo = deque(runs)
         self._workers: list[_Worker] = []
         self._killed = 0
-        self._ended, self._began = 0, time.monotonic()
 
     def outcomes(self) -> Outcomes:
         is_done = False
         try:
-            while self._todo or any(worker.runs for worker in self._workers):
+            while self._todo or any(worker.run for worker in self._workers):
                 self._hand_out()
                 ready = wait([worker.pipe for worker in self._workers], timeout=1)
                 for worker in self._workers[:]:
@@ -163,15 +151,13 @@ class _Pool:
                 worker.close()
 
     def _hand_out(self) -> None:
-        """Give runs to workers that have none, and to all if runs are quick."""
-        wanted = min(self._count, len(self._todo) + sum(bool(w.runs) for w in self._workers))
+        """Give a run to each worker that has none."""
+        wanted = min(self._count, len(self._todo) + sum(bool(w.run) for w in self._workers))
         while len(self._workers) < wanted:
             self._workers.append(_Worker(self._pickled, self._taken))
-        spent = (time.monotonic() - self._began) * len(self._workers)
-        is_quick = spent < _QUICK * self._ended
         for worker in self._workers:
-            while self._todo and worker.takes(self._todo[0], is_quick):
-                self._todo.popleft()
+            if self._todo and worker.run is None:
+                worker.begin(self._todo.popleft())
 
     def _receive(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
         """Yield the outcome that a process sends; of a dead one, that its run is lost."""
@@ -183,15 +169,16 @@ class _Pool:
             yield from self._replace(worker)
             return
         if worker.is_ready:
-            self._ended += 1
-            yield worker.runs.popleft()[0], message
+            run, worker.run = worker.run, None
+            assert run is not None
+            yield run, message
         elif message:
             raise TypeError(f"the model could not be loaded in another process:\n{message}")
         else:
             worker.is_ready, self._killed = True, 0
 
     def _replace(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
-        """Requeue the runs that a dead process had not begun; yield its current run's error."""
+        """Yield the error of a dead process's run, or queue the run again if it had not begun."""
         self._workers.remove(worker)
         worker.process.join(5)
         status = worker.process.exitcode
@@ -204,11 +191,10 @@ class _Pool:
                     f"a process ended before its first run, with exit status {status}: what it "
                     'wrote says why. A script calls sweep below `if __name__ == "__main__":`'
                 )
-        elif worker.runs:
-            run, _ = worker.runs.popleft()
+            self._todo.extendleft([worker.run] if worker.run else [])
+        elif worker.run:
             error = RuntimeError(f"the process of this run died, with exit status {status}")
-            yield run, error_text(error, run.call)
-        self._todo.extendleft(run for run, _ in reversed(worker.runs))
+            yield worker.run, error_text(error, worker.run.call)
 
 
 def in_processes(model: Model, runs: Sequence[Run], taken: Collection[str], count: int) -> Outcomes:

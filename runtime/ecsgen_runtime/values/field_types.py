@@ -49,6 +49,10 @@ class Field:
     _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}
     """Subclasses for a few shapes."""
 
+    def __init_subclass__(cls) -> None:
+        if "to_element" in vars(cls):  # a cell is an element: no call between
+            cls.to_cell = cls.to_element  # type: ignore[method-assign]  # of no other type
+
     def __new__(cls, *arguments: Any) -> Self:
         """Return a field, a ShapedField if the last argument is a shape."""
         kind: Any = cls
@@ -253,8 +257,6 @@ class BoolField(Field):
             return bool(value)
         raise self._wrong_type(value)
 
-    to_cell = to_element
-
 
 class IntField(Field):
     """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
@@ -279,8 +281,6 @@ class IntField(Field):
         if self._low <= number <= self._high:
             return number
         raise self._does_not_fit(number)
-
-    to_cell = to_element
 
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         if array.dtype == self.dtype:
@@ -328,8 +328,6 @@ class FloatField(Field):
         if type(value) is int and -_EXACT <= value <= _EXACT:
             return float(value)
         return self._real(value)
-
-    to_cell = to_element
 
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         if array.dtype == self.dtype:
@@ -467,8 +465,6 @@ class EnumField(Field):
         what = "has bits outside" if self._mask else "is no member of"
         raise ValueError(f"{self.name}: {short_repr(value)} {what} {self.wanted}")
 
-    to_cell = to_element
-
     def _number(self, value: Any) -> int:
         value = self._element(value)
         if type(value) is self._enum:
@@ -545,8 +541,6 @@ class TextField(Field):
             why = f"{what}, wanted {self.wanted}"
         raise ValueError(f"{self.name}: {short_repr(value)} {why}")
 
-    to_cell = to_element
-
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         if array.dtype.kind != "S":
             return self._from_elements(array)
@@ -583,8 +577,6 @@ class BytesField(Field):
                 f"{self.name}: {short_repr(value)} has {len(value)} bytes, wanted {self.wanted}"
             )
         return bytes(value)
-
-    to_cell = to_element
 
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         longer = array.size > 0 and array.dtype.itemsize > self._size

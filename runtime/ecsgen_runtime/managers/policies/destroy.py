@@ -142,7 +142,6 @@ class Release(Manager):
         return self._ACCEPTS_ANY_VALUES and self._has_capacity(count)
 
     def _notify_release(self, rows: RowArray) -> None:
-        """Notify the callbacks of rows about to be removed."""
         if not self._released.entries:
             return
         shown = rows.copy()  # not what is going to be removed
@@ -153,7 +152,6 @@ class Release(Manager):
             self._dispatch.notify(self._released.run, shown)
 
     def _destroy_notified(self, row: Instance) -> int:
-        """Notify the callbacks, then remove a row."""
         return self._dispatch.run(self._notify_and_destroy, row)
 
     def _notify_and_destroy(self, row: Instance) -> int:

@@ -280,11 +280,9 @@ class DirectIdRows(DirectRows):
         return self._peak
 
     def _is_exhausted(self, row: int) -> bool:
-        """Return whether a row has no generation left."""
         return self._id_generation_cells[row] == EXHAUSTED_GENERATION
 
     def _are_exhausted(self, rows: RowArray) -> NDArray[np.bool_]:
-        """Return which rows have no generation left."""
         worn: NDArray[np.bool_] = self._id_generation_column[rows] == EXHAUSTED_GENERATION
         return worn
 

@@ -393,36 +393,28 @@ class Hierarchy(Packed):
         **fields: Any,
     ) -> _Made:
         """Create a row below a parent. A dead owner is reported before a stale parent."""
-        create_below: Callable[..., _Made] = self._create_below
-        if self.HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
-            # despawns wait until the row is attached
-            return self._dispatch.run(create_below, parent, create, *owner, **fields)
-        return create_below(parent, create, *owner, **fields)
 
-    def _create_below(
-        self,
-        parent: Instance,
-        create: Callable[..., _Made],
-        /,  # fields may be called like these
-        *owner: Entity,
-        **fields: Any,
-    ) -> _Made:
-        try:
-            self._track_parent(parent)
-        except Exception:
-            for entity in owner:
-                self._entities.require(entity)
-            raise
-        version = self.data._version
-        try:
-            created = create(*owner, **fields)
-            # without an owner `created` is an id, and the manager has `resolve`
-            row: Any = created if owner else self.resolve(created)  # type: ignore[attr-defined]  # see above
-            self._attach_to_tracked(row)
-        except BaseException as error:
-            self._stop_tracking(version, error)
-            raise
-        return created
+        def adopted() -> _Made:
+            try:
+                self._track_parent(parent)
+            except Exception:
+                for entity in owner:
+                    self._entities.require(entity)
+                raise
+            version = self.data._version
+            try:
+                created = create(*owner, **fields)
+                # without an owner `created` is an id, and the manager has `resolve`
+                row: Any = created if owner else self.resolve(created)  # type: ignore[attr-defined]  # see above
+                self._attach_to_tracked(row)
+            except BaseException as error:
+                self._stop_tracking(version, error)
+                raise
+            return created
+
+        if self.HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
+            return self._dispatch.run(adopted)  # despawns wait until the row is attached
+        return adopted()
 
     def _create_children(
         self,

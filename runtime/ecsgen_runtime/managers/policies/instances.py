@@ -94,7 +94,7 @@ class Many(Mapped):
     MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
 
-    @accelerated("remove")
+    @specialised
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went; O(that number)."""
         if self._locks:
@@ -111,7 +111,7 @@ class Many(Mapped):
         """Return the entity's first row in order of creation, or NIL; O(1)."""
         return self.lookup(entity)
 
-    @accelerated("next")
+    @specialised
     def next(self, row: int, /) -> Instance:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
@@ -119,7 +119,7 @@ class Many(Mapped):
             row = self._require_row(row)
         return data._next_cells[row]
 
-    @accelerated("previous")
+    @specialised
     def previous(self, row: int, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data

@@ -348,13 +348,12 @@ class ArchetypeTable:
             if target.layout.bits:
                 target.reserve(target.n + len(positions))
         planned = [
-            self._plan_move(source, positions, entities, which, component)
+            self._plan_move(source, positions, entities, which, component, columns)
             for source, which, positions in moves
         ]
-        news = [self._new(columns, component, which) for _, which, _ in moves]
         try:
-            for move, new in zip(planned, news, strict=True):
-                move({component: new})
+            for move in planned:
+                move()
         except BaseException:
             self.fail()
             raise
@@ -378,9 +377,10 @@ class ArchetypeTable:
         entities: EntityArray,
         which: RowArray | None,
         component: int,
-    ) -> Callable[[NewColumns], None]:
+        columns: Sequence[NDArray[Any]],
+    ) -> Callable[[], None]:
         """Plan to move rows at ascending positions from `source`; return a function that commits
-        the plan, given the new component's values."""
+        the plan. `columns` are the new component's values in all rows."""
         number, both = self.edge(source, component)
         target = self.archetypes[number]
         moving = entities if which is None else entities[which]
@@ -393,14 +393,15 @@ class ArchetypeTable:
                 shared = [(there, source.take(here, len(positions), runs)) for here, there in both]
             removal = source.plan_removal(positions)
         new_positions = np.arange(start, start + len(moving))
+        new = self._new(columns, component, which)
 
-        def move(columns: NewColumns) -> None:
+        def move() -> None:
             if target.layout.bits:
                 target.extend(moving)
                 for column, items in shared:
                     target.paste(column, start, items)
                 if target.layout.bits > source.layout.bits:
-                    self._write(target, start, columns)
+                    self._write(target, start, {component: new})
             if removal is not None:
                 self._cut_out(source, removal)
             if target.layout.bits:

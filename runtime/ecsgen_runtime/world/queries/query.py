@@ -315,7 +315,6 @@ class QueryJoin:
         return self._result
 
     def _owners(self, match: QueryMatch) -> EntityArray:
-        """Return a copy of the entities."""
         if match.entities is not None:
             return match.entities
         owners = self.required[match.driving_member].owners()
@@ -514,6 +513,3 @@ class RowQuery(QueryBase[RowsT, RowT]):
             yield row
         if self._join.changes() != state:
             raise changed_during_iteration_error()
-
-
-install_accelerator(RowQuery)
