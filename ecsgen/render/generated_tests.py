@@ -45,9 +45,6 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     variables = {"package": package, "parent": parent}
     yield Output.of("tests/conftest.py", rendered, "tests/conftest.py.j2", variables)
     yield Output.of("tests/__init__.py", str, _INIT)
-    yield Output.of(
-        "tests/test_entities.py", rendered, "tests/entities.py.j2", {"package": package}
-    )
     yield Output.of("tests/test_world.py", world_tests, WorldContext.of(project), package)
     if chunked := chunked_components(project):
         world = project.world.name

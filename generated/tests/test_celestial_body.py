@@ -114,27 +114,13 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "CelestialBody": {
-   "module": "celestial_body",
-   "fields": {
-    "gm": "f64",
-    "position": "f64[3]",
-    "velocity": "f64[3]",
-    "acceleration": "f64[3]",
-    "radius": "f64"
-   },
-   "kernels": {
-    "kick": {"args": {"dt": "f64"}, "steps": ["velocity += acceleration * dt"]},
-    "drift": {"args": {"dt": "f64"}, "steps": ["position += velocity * dt"]}
-   },
-   "reductions": {
-    "kinetic_energy": {"function": "sum", "of": "0.5 * gm * dot(velocity, velocity)"}
-   }
-  }
- }
-}
+{"components": {"CelestialBody": {"module": "celestial_body",
+"fields": {"gm": "f64", "position": "f64[3]", "velocity": "f64[3]", "acceleration":
+"f64[3]", "radius": "f64"},
+"kernels": {"kick": {"args": {"dt": "f64"}, "steps": ["velocity += acceleration * dt"]},
+"drift": {"args": {"dt": "f64"}, "steps": ["position += velocity * dt"]}},
+"reductions": {"kinetic_energy": {"function": "sum", "of":
+"0.5 * gm * dot(velocity, velocity)"}}}}}
 """)
 
 

@@ -95,26 +95,13 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "Footprint": {
-   "module": "footprint",
-   "instances": "many",
-   "destroy": "manual",
-   "fields": {
-    "place": "f32[2]",
-    "heading": "f32",
-    "depth": {"type": "f32", "default": 1.0}
-   },
-   "kernels": {
-    "fade": {
-     "args": {"dt": "f32", "wear": "f32"},
-     "steps": ["depth = max(depth - wear * dt, 0)"]
-    }
-   }
-  }
- }
-}
+{"components": {"Footprint": {"module": "footprint",
+"instances": "many",
+"destroy": "manual",
+"fields": {"place": "f32[2]", "heading": "f32", "depth": {"type": "f32", "default":
+1.0}},
+"kernels": {"fade": {"args": {"dt": "f32", "wear": "f32"}, "steps":
+["depth = max(depth - wear * dt, 0)"]}}}}}
 """)
 
 

@@ -101,26 +101,12 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "Particle": {
-   "module": "particle",
-   "fields": {
-    "position": "f32[2]",
-    "velocity": "f32[2]",
-    "life": {"type": "f32", "default": 1.0},
-    "colour": {"type": "u8[4]", "default": [255, 255, 255, 255]}
-   },
-   "kernels": {
-    "simulate": {
-     "args": {"dt": "f32", "gravity": "f32"},
-     "steps": ["velocity.y += gravity * dt", "position += velocity * dt", "life -= dt"]
-    }
-   },
-   "reductions": {"expired": {"function": "count", "of": "life <= 0"}}
-  }
- }
-}
+{"components": {"Particle": {"module": "particle",
+"fields": {"position": "f32[2]", "velocity": "f32[2]", "life": {"type": "f32",
+"default": 1.0}, "colour": {"type": "u8[4]", "default": [255, 255, 255, 255]}},
+"kernels": {"simulate": {"args": {"dt": "f32", "gravity": "f32"}, "steps":
+["velocity.y += gravity * dt", "position += velocity * dt", "life -= dt"]}},
+"reductions": {"expired": {"function": "count", "of": "life <= 0"}}}}}
 """)
 
 

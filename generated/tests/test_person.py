@@ -93,39 +93,23 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "enums": {"Condition": {"susceptible": 0, "infectious": 1, "recovered": 2}},
- "components": {
-  "Person": {
-   "module": "person",
-   "fields": {
-    "condition": {"type": "Condition", "default": 0},
-    "exposed": "bool",
-    "days": "u16"
-   },
-   "kernels": {
-    "decide": {
-     "args": {"recovery": "f64", "loss": "f64"},
-     "steps": [
-      "ill = condition == Condition.infectious",
-      "caught = exposed and condition == Condition.susceptible",
-      "recovers = ill and random() < recovery",
-      "lapses = condition == Condition.recovered and random() < loss",
-      "days = days + 1 if ill else 0",
-      "condition = Condition.infectious if caught else condition",
-      "condition = Condition.recovered if recovers else condition",
-      "condition = Condition.susceptible if lapses else condition",
-      "exposed = false"
-     ]
-    }
-   },
-   "reductions": {
-    "ill": {"function": "count", "of": "condition == Condition.infectious"},
-    "immune": {"function": "count", "of": "condition == Condition.recovered"}
-   }
-  }
- }
-}
+{"enums": {"Condition": {"susceptible": 0,
+"infectious": 1,
+"recovered": 2}},
+"components": {"Person": {"module": "person",
+"fields": {"condition": {"type": "Condition", "default": 0}, "exposed": "bool", "days":
+"u16"},
+"kernels": {"decide": {"args": {"recovery": "f64", "loss": "f64"}, "steps":
+["ill = condition == Condition.infectious",
+"caught = exposed and condition == Condition.susceptible",
+"recovers = ill and random() < recovery",
+"lapses = condition == Condition.recovered and random() < loss",
+"days = days + 1 if ill else 0",
+"condition = Condition.infectious if caught else condition",
+"condition = Condition.recovered if recovers else condition",
+"condition = Condition.susceptible if lapses else condition", "exposed = false"]}},
+"reductions": {"ill": {"function": "count", "of": "condition == Condition.infectious"},
+"immune": {"function": "count", "of": "condition == Condition.recovered"}}}}}
 """)
 
 

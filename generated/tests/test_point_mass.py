@@ -107,26 +107,12 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "PointMass": {
-   "module": "point_mass",
-   "lookup": "hash",
-   "fields": {
-    "mass": {"type": "f32", "default": 1.0},
-    "position": "f32[3]",
-    "velocity": "f32[3]",
-    "acceleration": "f32[3]"
-   },
-   "kernels": {
-    "simulate": {
-     "args": {"dt": "f32"},
-     "steps": ["velocity += acceleration * dt", "position += velocity * dt"]
-    }
-   }
-  }
- }
-}
+{"components": {"PointMass": {"module": "point_mass",
+"lookup": "hash",
+"fields": {"mass": {"type": "f32", "default": 1.0}, "position": "f32[3]", "velocity":
+"f32[3]", "acceleration": "f32[3]"},
+"kernels": {"simulate": {"args": {"dt": "f32"}, "steps":
+["velocity += acceleration * dt", "position += velocity * dt"]}}}}}
 """)
 
 

@@ -167,36 +167,14 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "SceneNode": {
-   "module": "scene_node",
-   "destroy": "callback",
-   "hierarchy": "destroy",
-   "fields": {
-    "local": {
-     "type": "f32[4,4]",
-     "default": [
-      [1.0, 0.0, 0.0, 0.0],
-      [0.0, 1.0, 0.0, 0.0],
-      [0.0, 0.0, 1.0, 0.0],
-      [0.0, 0.0, 0.0, 1.0]
-     ]
-    },
-    "world": {
-     "type": "f32[4,4]",
-     "default": [
-      [1.0, 0.0, 0.0, 0.0],
-      [0.0, 1.0, 0.0, 0.0],
-      [0.0, 0.0, 1.0, 0.0],
-      [0.0, 0.0, 0.0, 1.0]
-     ]
-    }
-   },
-   "kernels": {"place": {"steps": ["world = parent.world @ local"]}}
-  }
- }
-}
+{"components": {"SceneNode": {"module": "scene_node",
+"destroy": "callback",
+"hierarchy": "destroy",
+"fields": {"local": {"type": "f32[4,4]", "default": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0,
+0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]}, "world": {"type": "f32[4,4]",
+"default": [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0,
+0.0, 1.0]]}},
+"kernels": {"place": {"steps": ["world = parent.world @ local"]}}}}}
 """)
 
 

@@ -91,28 +91,14 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "Spark": {
-   "module": "spark",
-   "owner": "none",
-   "ids": true,
-   "partition": "active",
-   "fields": {
-    "position": "f32[2]",
-    "velocity": "f32[2]",
-    "heat": {"type": "f32", "default": 1.0}
-   },
-   "kernels": {
-    "flicker": {
-     "args": {"strength": "f32"},
-     "rows": "active",
-     "steps": ["velocity += normal(2) * strength", "heat *= uniform(0.9, 1.0)"]
-    }
-   }
-  }
- }
-}
+{"components": {"Spark": {"module": "spark",
+"owner": "none",
+"ids": true,
+"partition": "active",
+"fields": {"position": "f32[2]", "velocity": "f32[2]", "heat": {"type": "f32",
+"default": 1.0}},
+"kernels": {"flicker": {"args": {"strength": "f32"}, "rows": "active", "steps":
+["velocity += normal(2) * strength", "heat *= uniform(0.9, 1.0)"]}}}}}
 """)
 
 

@@ -88,26 +88,13 @@ def test_one_instance() -> None:
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "components": {
-  "Transform": {
-   "module": "transform",
-   "lookup": "direct",
-   "fields": {
-    "translation": "f32[3]",
-    "rotation": {"type": "f32[4]", "default": [0.0, 0.0, 0.0, 1.0]},
-    "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}
-   },
-   "kernels": {
-    "straighten": {
-     "where": "abs(1 - dot(rotation, rotation)) > 1e-6",
-     "steps": ["rotation = normalize(rotation)"]
-    }
-   },
-   "reductions": {"center": {"function": "mean", "of": "translation"}}
-  }
- }
-}
+{"components": {"Transform": {"module": "transform",
+"lookup": "direct",
+"fields": {"translation": "f32[3]", "rotation": {"type": "f32[4]", "default": [0.0, 0.0,
+0.0, 1.0]}, "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}},
+"kernels": {"straighten": {"where": "abs(1 - dot(rotation, rotation)) > 1e-6", "steps":
+["rotation = normalize(rotation)"]}},
+"reductions": {"center": {"function": "mean", "of": "translation"}}}}}
 """)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ecsgen_testing import (
+    entities,
     groups,
     kernel_cases,
     queries,
@@ -15,7 +16,7 @@ from ecsgen_testing import (
 )
 from hypothesis import given
 
-from .. import ActorsGroup, BodiesGroup, EntityView, Signature
+from .. import ActorsGroup, BodiesGroup, EntityManager, EntityView, Signature
 from .. import Game as _Game
 from . import (
     test_ai_state,
@@ -86,6 +87,14 @@ class TestGame(spawning.SpawningCases):
     unowned: ClassVar = UNOWNED
 
 
+class _Entities(entities.EntityRules):
+    manager = EntityManager
+
+
+TestEntities = _Entities.TestCase
+TestEntities.settings = entities.SETTINGS
+
+
 class TestSchedules(schedule_cases.ScheduleCases):
     world = Game
     subjects: ClassVar = SUBJECTS
@@ -141,271 +150,126 @@ class TestSchedules(schedule_cases.ScheduleCases):
 
 
 schema = kernel_cases.read_schema(r"""
-{
- "enums": {
-  "Condition": {"susceptible": 0, "infectious": 1, "recovered": 2},
-  "Element": {"blunt": 0, "fire": 1, "frost": 2}
- },
- "components": {
-  "Armor": {
-   "module": "armor",
-   "fields": {
-    "points": {"type": "u16", "default": 10},
-    "element": {"type": "Element", "default": 0}
-   },
-   "archetypes": true
-  },
-  "Boid": {
-   "module": "boid",
-   "fields": {
-    "position": "f32[2]",
-    "heading": {"type": "f32[2]", "default": [1.0, 0.0]}
-   },
-   "space": {"field": "position", "wrap": [100.0, 60.0]}
-  },
-  "Burning": {"module": "burning", "archetypes": true},
-  "Energy": {"module": "energy", "fields": {"stored": {"type": "f32", "default": 1.0}}},
-  "Hawk": {
-   "module": "hawk",
-   "fields": {
-    "hunger": {"type": "f32", "default": 1.0},
-    "prey": "entity",
-    "rivals": "i32"
-   }
-  },
-  "Health": {
-   "module": "health",
-   "fields": {
-    "points": {"type": "f32", "default": 100.0},
-    "limit": {"type": "f32", "default": 100.0},
-    "recovery": "f32"
-   },
-   "archetypes": true
-  },
-  "Kin": {"module": "kin", "hierarchy": "root", "fields": {"born": "i32"}},
-  "Meeting": {
-   "module": "meeting",
-   "owner": "none",
-   "ids": true,
-   "fields": {"one": "entity", "other": "entity"}
-  },
-  "Person": {
-   "module": "person",
-   "fields": {
-    "condition": {"type": "Condition", "default": 0},
-    "exposed": "bool",
-    "days": "u16"
-   }
-  },
-  "PointMass": {
-   "module": "point_mass",
-   "lookup": "hash",
-   "fields": {
-    "mass": {"type": "f32", "default": 1.0},
-    "position": "f32[3]",
-    "velocity": "f32[3]",
-    "acceleration": "f32[3]"
-   }
-  },
-  "Position": {"module": "position", "fields": {"value": "f32[3]"}},
-  "Predator": {"module": "predator"},
-  "Static": {"module": "static"},
-  "Transform": {
-   "module": "transform",
-   "lookup": "direct",
-   "fields": {
-    "translation": "f32[3]",
-    "rotation": {"type": "f32[4]", "default": [0.0, 0.0, 0.0, 1.0]},
-    "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}
-   }
-  },
-  "Velocity": {"module": "velocity", "fields": {"value": "f32[3]"}},
-  "Weapon": {
-   "module": "weapon",
-   "fields": {
-    "damage": {"type": "f32", "default": 1.0},
-    "reach": {"type": "f32[2]", "default": [0.0, 1.5]},
-    "direction": "f32[3]",
-    "grip": "f32[3,3]",
-    "elements": {"type": "Element[2]", "default": [0, 0]},
-    "sharp": "bool",
-    "wielder": "entity"
-   },
-   "archetypes": true
-  }
- },
- "world": {
-  "name": "Game",
-  "kernels": {
-   "carry": {
-    "over": "movers",
-    "args": {"dt": "f32"},
-    "steps": ["Transform.translation += PointMass.velocity * dt"]
-   },
-   "drift": {
-    "over": "bodies",
-    "args": {"dt": "f32"},
-    "steps": ["Position.value += Velocity.value * dt"]
-   },
-   "stray": {
-    "over": "bodies",
-    "args": {"strength": "f32"},
-    "steps": ["Velocity.value += normal(3) * strength"]
-   },
-   "shove": {
-    "over": "bodies",
-    "args": {"push": {"type": "f32[3]", "each": true}},
-    "steps": ["Velocity.value += push"]
-   },
-   "haul": {
-    "over": "movers",
-    "args": {"share": {"type": "f32", "each": true}, "dt": "f32"},
-    "where": "share > 0",
-    "steps": ["Transform.translation += PointMass.velocity * (dt * share)"]
-   },
-   "scorch": {
-    "over": "ablaze",
-    "args": {"dt": "f32", "heat": "f32"},
-    "steps": ["Health.points = max(Health.points - heat * dt, 0)"]
-   },
-   "strain": {
-    "over": "fighters",
-    "args": {
-     "turn": {"type": "f32[3]", "each": true},
-     "share": {"type": "f32", "each": true}
-    },
-    "steps": ["Weapon.direction += turn * share"]
-   },
-   "parry": {
-    "over": "fighters",
-    "args": {"blow": "f32[3]", "far": "f32"},
-    "where": "Weapon.reach.y >= far",
-    "steps": ["Weapon.direction = normalize(Weapon.direction + blow)"]
-   },
-   "infect": {
-    "over": "Meeting",
-    "args": {"chance": "f64"},
-    "where": "random() < chance",
-    "steps": [
-     "there = Meeting.other.Person.condition == Condition.infectious",
-     "here = Meeting.one.Person.condition == Condition.infectious",
-     "Meeting.one.Person.exposed = Meeting.one.Person.exposed or there",
-     "Meeting.other.Person.exposed = Meeting.other.Person.exposed or here"
-    ]
-   },
-   "scatter": {
-    "over": "Boid",
-    "args": {"sight": "f32"},
-    "where": "count() > 0",
-    "near": {"other": {"radius": "sight", "among": "hawks"}},
-    "steps": [
-     "fear = sum(normalize(offset) * other.Hawk.hunger)",
-     "Boid.heading = normalize(Boid.heading - fear)"
-    ]
-   },
-   "huddle": {
-    "over": "Boid",
-    "args": {"reach": "f32"},
-    "near": {"other": {"radius": "reach"}},
-    "steps": ["Boid.position += mean(offset) * 0.125"]
-   },
-   "chase": {
-    "over": "hawks",
-    "args": {"sight": "f32"},
-    "near": {"other": {"radius": "sight", "among": "Boid"}},
-    "steps": [
-     "Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)"
-    ]
-   },
-   "part": {
-    "over": "hawks",
-    "near": {"other": {"radius": 10.0}},
-    "steps": [
-     "Hawk.rivals = i32(count())",
-     "Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)",
-     "Boid.heading -= sum(offset) * 0.05"
-    ]
-   },
-   "strike": {
-    "over": "hawks",
-    "args": {"reach": "f32"},
-    "turns": "random",
-    "near": {"other": {"radius": "reach", "among": "Boid"}},
-    "steps": [
-     "Hawk.prey = nearest(other.entity)",
-     "Hawk.hunger += -0.5 if count() > 0 else 0.1",
-     "Boid.position += nearest(offset) * 0.9",
-     "Hawk.prey.Boid.position -= Boid.heading"
-    ]
-   },
-   "spread": {
-    "over": "hawks",
-    "args": {"apart": "f64"},
-    "turns": "rows",
-    "near": {"other": {"radius": "apart"}},
-    "steps": ["Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))"]
-   },
-   "dodge": {
-    "over": "Boid",
-    "where": "count() > 0",
-    "turns": "rows",
-    "near": {"other": {"radius": 5.0, "among": "hawks"}},
-    "steps": [
-     "Boid.position -= nearest(offset)",
-     "Boid.heading = sum(other.Boid.heading) * 0.5"
-    ]
-   }
-  },
-  "records": {
-   "outbreak": {
-    "columns": {
-     "persons": {"function": "count", "of": "true", "over": "Person"},
-     "infectious": {
-      "function": "count",
-      "of": "Person.condition == Condition.infectious",
-      "over": "Person"
-     },
-     "exposed": {
-      "function": "count",
-      "of": "Person.exposed",
-      "where": "Person.days < 9",
-      "over": "Person"
-     },
-     "days": {
-      "function": "sum",
-      "of": "Person.days",
-      "where": "Person.exposed",
-      "over": "Person"
-     },
-     "longest": {"function": "max", "of": "Person.days", "over": "Person"},
-     "fed": {
-      "function": "sum",
-      "of": "Energy.stored",
-      "where": "Velocity.value.x > 0",
-      "over": "grazers"
-     },
-     "strength": {"function": "mean", "of": "Energy.stored", "over": "grazers"},
-     "uneven": {"function": "gini", "of": "Energy.stored", "over": "grazers"},
-     "spread": {"function": "std", "of": "Position.value.x", "over": "bodies"},
-     "health": {"function": "mean", "of": "Health.points", "over": "ablaze"}
-    }
-   },
-   "ill": {
-    "rows": "Person",
-    "fields": ["Person.condition", "Person.exposed"],
-    "where": "Person.condition == Condition.infectious"
-   }
-  },
-  "queries": {
-   "ablaze": {"all": ["Health", "Burning"], "none": ["Armor"], "archetypes": true},
-   "fighters": {"all": ["Weapon"], "any": ["Health", "Armor"], "archetypes": true},
-   "grazers": {"all": ["Position", "Velocity", "Energy", "Kin"], "none": ["Predator"]},
-   "hawks": {"all": ["Boid", "Hawk"]},
-   "movers": {"all": ["Transform", "PointMass"], "none": ["Static"]}
-  },
-  "groups": {"bodies": ["Position", "Velocity"]}
- }
-}
+{"enums": {"Condition": {"susceptible": 0,
+"infectious": 1,
+"recovered": 2},
+"Element": {"blunt": 0,
+"fire": 1,
+"frost": 2}},
+"components": {"Armor": {"module": "armor",
+"fields": {"points": {"type": "u16", "default": 10}, "element": {"type": "Element",
+"default": 0}},
+"archetypes": true},
+"Boid": {"module": "boid",
+"fields": {"position": "f32[2]", "heading": {"type": "f32[2]", "default": [1.0, 0.0]}},
+"space": {"field": "position", "wrap": [100.0, 60.0]}},
+"Burning": {"module": "burning",
+"archetypes": true},
+"Energy": {"module": "energy",
+"fields": {"stored": {"type": "f32", "default": 1.0}}},
+"Hawk": {"module": "hawk",
+"fields": {"hunger": {"type": "f32", "default": 1.0}, "prey": "entity", "rivals":
+"i32"}},
+"Health": {"module": "health",
+"fields": {"points": {"type": "f32", "default": 100.0}, "limit": {"type": "f32",
+"default": 100.0}, "recovery": "f32"},
+"archetypes": true},
+"Kin": {"module": "kin",
+"hierarchy": "root",
+"fields": {"born": "i32"}},
+"Meeting": {"module": "meeting",
+"owner": "none",
+"ids": true,
+"fields": {"one": "entity", "other": "entity"}},
+"Person": {"module": "person",
+"fields": {"condition": {"type": "Condition", "default": 0}, "exposed": "bool", "days":
+"u16"}},
+"PointMass": {"module": "point_mass",
+"lookup": "hash",
+"fields": {"mass": {"type": "f32", "default": 1.0}, "position": "f32[3]", "velocity":
+"f32[3]", "acceleration": "f32[3]"}},
+"Position": {"module": "position",
+"fields": {"value": "f32[3]"}},
+"Predator": {"module": "predator"},
+"Static": {"module": "static"},
+"Transform": {"module": "transform",
+"lookup": "direct",
+"fields": {"translation": "f32[3]", "rotation": {"type": "f32[4]", "default": [0.0, 0.0,
+0.0, 1.0]}, "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}}},
+"Velocity": {"module": "velocity",
+"fields": {"value": "f32[3]"}},
+"Weapon": {"module": "weapon",
+"fields": {"damage": {"type": "f32", "default": 1.0}, "reach": {"type": "f32[2]",
+"default": [0.0, 1.5]}, "direction": "f32[3]", "grip": "f32[3,3]", "elements": {"type":
+"Element[2]", "default": [0, 0]}, "sharp": "bool", "wielder": "entity"},
+"archetypes": true}},
+"world": {"name": "Game",
+"kernels": {"carry": {"over": "movers", "args": {"dt": "f32"}, "steps":
+["Transform.translation += PointMass.velocity * dt"]},
+"drift": {"over": "bodies", "args": {"dt": "f32"}, "steps":
+["Position.value += Velocity.value * dt"]},
+"stray": {"over": "bodies", "args": {"strength": "f32"}, "steps":
+["Velocity.value += normal(3) * strength"]},
+"shove": {"over": "bodies", "args": {"push": {"type": "f32[3]", "each": true}}, "steps":
+["Velocity.value += push"]},
+"haul": {"over": "movers", "args": {"share": {"type": "f32", "each": true}, "dt":
+"f32"}, "where": "share > 0", "steps":
+["Transform.translation += PointMass.velocity * (dt * share)"]},
+"scorch": {"over": "ablaze", "args": {"dt": "f32", "heat": "f32"}, "steps":
+["Health.points = max(Health.points - heat * dt, 0)"]},
+"strain": {"over": "fighters", "args": {"turn": {"type": "f32[3]", "each": true},
+"share": {"type": "f32", "each": true}}, "steps": ["Weapon.direction += turn * share"]},
+"parry": {"over": "fighters", "args": {"blow": "f32[3]", "far": "f32"}, "where":
+"Weapon.reach.y >= far", "steps":
+["Weapon.direction = normalize(Weapon.direction + blow)"]},
+"infect": {"over": "Meeting", "args": {"chance": "f64"}, "where": "random() < chance",
+"steps": ["there = Meeting.other.Person.condition == Condition.infectious",
+"here = Meeting.one.Person.condition == Condition.infectious",
+"Meeting.one.Person.exposed = Meeting.one.Person.exposed or there",
+"Meeting.other.Person.exposed = Meeting.other.Person.exposed or here"]},
+"scatter": {"over": "Boid", "args": {"sight": "f32"}, "where": "count() > 0", "near":
+{"other": {"radius": "sight", "among": "hawks"}}, "steps":
+["fear = sum(normalize(offset) * other.Hawk.hunger)",
+"Boid.heading = normalize(Boid.heading - fear)"]},
+"huddle": {"over": "Boid", "args": {"reach": "f32"}, "near": {"other": {"radius":
+"reach"}}, "steps": ["Boid.position += mean(offset) * 0.125"]},
+"chase": {"over": "hawks", "args": {"sight": "f32"}, "near": {"other": {"radius":
+"sight", "among": "Boid"}}, "steps":
+["Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)"]},
+"part": {"over": "hawks", "near": {"other": {"radius": 10.0}}, "steps":
+["Hawk.rivals = i32(count())",
+"Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)",
+"Boid.heading -= sum(offset) * 0.05"]},
+"strike": {"over": "hawks", "args": {"reach": "f32"}, "turns": "random", "near":
+{"other": {"radius": "reach", "among": "Boid"}}, "steps":
+["Hawk.prey = nearest(other.entity)", "Hawk.hunger += -0.5 if count() > 0 else 0.1",
+"Boid.position += nearest(offset) * 0.9", "Hawk.prey.Boid.position -= Boid.heading"]},
+"spread": {"over": "hawks", "args": {"apart": "f64"}, "turns": "rows", "near": {"other":
+{"radius": "apart"}}, "steps":
+["Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))"]},
+"dodge": {"over": "Boid", "where": "count() > 0", "turns": "rows", "near": {"other":
+{"radius": 5.0, "among": "hawks"}}, "steps": ["Boid.position -= nearest(offset)",
+"Boid.heading = sum(other.Boid.heading) * 0.5"]}},
+"records": {"outbreak": {"columns": {"persons": {"function": "count", "of": "true",
+"over": "Person"}, "infectious": {"function": "count", "of":
+"Person.condition == Condition.infectious", "over": "Person"}, "exposed": {"function":
+"count", "of": "Person.exposed", "where": "Person.days < 9", "over": "Person"}, "days":
+{"function": "sum", "of": "Person.days", "where": "Person.exposed", "over": "Person"},
+"longest": {"function": "max", "of": "Person.days", "over": "Person"}, "fed":
+{"function": "sum", "of": "Energy.stored", "where": "Velocity.value.x > 0", "over":
+"grazers"}, "strength": {"function": "mean", "of": "Energy.stored", "over": "grazers"},
+"uneven": {"function": "gini", "of": "Energy.stored", "over": "grazers"}, "spread":
+{"function": "std", "of": "Position.value.x", "over": "bodies"}, "health": {"function":
+"mean", "of": "Health.points", "over": "ablaze"}}},
+"ill": {"rows": "Person", "fields": ["Person.condition", "Person.exposed"], "where":
+"Person.condition == Condition.infectious"}},
+"queries": {"ablaze": {"all": ["Health", "Burning"], "none": ["Armor"], "archetypes":
+true},
+"fighters": {"all": ["Weapon"], "any": ["Health", "Armor"], "archetypes": true},
+"grazers": {"all": ["Position", "Velocity", "Energy", "Kin"], "none": ["Predator"]},
+"hawks": {"all": ["Boid", "Hawk"]},
+"movers": {"all": ["Transform", "PointMass"], "none": ["Static"]}},
+"groups": {"bodies": ["Position", "Velocity"]}}}
 """)
 
 

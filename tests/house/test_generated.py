@@ -89,7 +89,6 @@ def run_pytest(home: Path, *tests: Path | str, select: str = "") -> None:
 def test_a_file_per_component(tmp_path: Path) -> None:
     paths = [output.path for output in outputs(tmp_path)]
     assert "tests/test_point_mass.py" in paths
-    assert "tests/test_entities.py" in paths
     assert "tests/test_world.py" in paths
     assert "tests/conftest.py" in paths
     assert len(paths) == len(set(paths))
@@ -136,7 +135,7 @@ def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
     texts = {output.path: output.render() for output in outputs(tmp_path)}
     assert [path for path in texts if "import generated" in texts[path]] == []
     assert [path for path in texts if "from generated" in texts[path]] == []
-    assert "from .. import EntityManager\n" in texts["tests/test_entities.py"]
+    assert "from .. import EntityManager, " in texts["tests/test_point_mass.py"]
 
 
 def test_no_piece_knows_a_package() -> None:
@@ -153,7 +152,7 @@ def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> 
     modules = {
         f"test_{component.module}" for component in shipped().components if not component.chunk
     }
-    modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
+    modules |= {"__init__", "conftest", "test_archetypes", "test_world"}
     assert paths == {f"tests/{name}.py" for name in modules}
 
 

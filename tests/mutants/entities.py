@@ -2,7 +2,7 @@
 
 from tests.mutants._base import Mutant, module
 
-ENTITIES = ("test_entities.py",)
+ENTITIES = ("test_world.py::TestEntities",)
 
 GROUPS = (
     module(

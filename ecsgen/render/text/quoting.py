@@ -13,6 +13,8 @@ from typing import Any
 from ecsgen.model import Default
 
 WIDTH = 88
+_JSON_PART = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\s])+\s?')
+"""Up to a space outside of strings."""
 _STAND_IN = re.compile(r"\\U(000104[0-4][0-9a-f])")
 
 
@@ -72,23 +74,24 @@ def split_literal(text: str, indent: int) -> str:
 
 
 def json_literal(document: Any) -> str:
-    """Return a JSON document as a literal of several lines, as wide as they may be."""
-    return f'r"""\n{_json_lines(document, 0, 0)}\n"""'
+    """Return a JSON document as a literal of few lines: items of its first levels begin one."""
+    lines = list[str]()
+    for item in _json_items(document, 3).split("\n"):
+        lines.append("")
+        for part in _JSON_PART.findall(item):
+            if len(lines[-1]) + len(part.rstrip()) > WIDTH:
+                lines.append("")
+            lines[-1] += part
+    text = "\n".join(map(str.rstrip, lines))
+    return f'r"""\n{text}\n"""'
 
 
-def _json_lines(document: Any, indent: int, before: int) -> str:
-    """Return JSON after `before` characters of a line; items stand on lines of their own if all do
-    not fit."""
-    line = json.dumps(document, allow_nan=False)
-    if before + len(line) < WIDTH or not isinstance(document, dict | list) or not document:
-        return line
-    if isinstance(document, dict):
-        parts, ends = [(f"{json.dumps(key)}: ", item) for key, item in document.items()], "{}"
-    else:
-        parts, ends = [("", item) for item in document], "[]"
-    inner = indent + 1
-    items = [f"{' ' * inner}{k}{_json_lines(i, inner, inner + len(k))}" for k, i in parts]
-    return "\n".join([ends[0], ",\n".join(items), " " * indent + ends[1]])
+def _json_items(document: Any, depth: int) -> str:
+    """Return JSON with a line for each item of so many levels."""
+    if not depth or not isinstance(document, dict):
+        return json.dumps(document, allow_nan=False)
+    items = (f"{json.dumps(key)}: {_json_items(document[key], depth - 1)}" for key in document)
+    return "{" + ",\n".join(items) + "}"
 
 
 def _quoted(value: str | bytes) -> str:
