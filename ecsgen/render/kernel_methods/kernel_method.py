@@ -240,18 +240,11 @@ def merge_kernels(fused: FusedKernels) -> Kernel:
     """Return a kernel with the arguments and effects of all kernels of a pass, and no steps."""
     kernels = fused.kernels
     arguments: dict[str, Argument] = {}
-    for program_ in (program_ for kernel in kernels for program_ in kernel.program.arguments):
-        arguments.setdefault(program_.name, program_)
+    for argument in (argument for kernel in kernels for argument in kernel.program.arguments):
+        arguments.setdefault(argument.name, argument)
     args = {name: (name, text, unit) for kernel in kernels for name, text, unit in kernel.args}
     writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
-    stream_field = next(
-        (
-            program_.program.stream_field
-            for program_ in kernels
-            if program_.program.stream_field is not None
-        ),
-        None,
-    )
+    stream_field = next(filter(None, (kernel.program.stream_field for kernel in kernels)), None)
     effects = Effects(writes=tuple(writes))
     names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in kernels))
     listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
