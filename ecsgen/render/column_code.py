@@ -57,10 +57,13 @@ class ColumnCode:
 
     is_told: ClassVar[bool] = False
     """True if only the accessor can read a cell."""
-    guard: ClassVar[str] = ""
-    """Policy that checks writes; "" if there is none."""
     query_column: ClassVar[str] = "QueryColumn"
     """Class of its cells in a query's rows."""
+
+    @property
+    def guard(self) -> str:
+        """Policy that checks writes; "" if there is none."""
+        return ""
 
     @property
     def name(self) -> str:
@@ -569,6 +572,11 @@ class CheckedColumnCode(ColumnCode):
     __slots__ = ()
     query_column = "UniqueQueryColumn"
 
+    @property
+    def guard(self) -> str:
+        assert self.field is not None
+        return "unique" if KEY.value(self.field) else "occupant"
+
     def view(self, holder: str, bound: str) -> str:
         return f"read_only({super().view(holder, bound)})"
 
@@ -585,27 +593,8 @@ class CheckedColumnCode(ColumnCode):
         return call("self._set_value", [literal(self.name), "row", "_value"], 8)
 
 
-class CellReferenceCode(CheckedColumnCode):
-    """Code of a cell reference: which cell each row is on."""
-
-    __slots__ = ()
-    guard = "occupant"
-
-
-class UniqueColumnCode(CheckedColumnCode):
-    """Code of a column in which no two rows have one value."""
-
-    __slots__ = ()
-    guard = "unique"
-
-
 def make_column_code(column: Column, component: str, before: int) -> ColumnCode:
     """Return a column of the rows' buffer as templates need it."""
-    field, kind = column.field, ColumnCode
-    if field is not None:
-        kind = (
-            UniqueColumnCode
-            if KEY.value(field)
-            else CellReferenceCode if field.is_cell_reference else kind
-        )
-    return kind(column, component, before)
+    field = column.field
+    is_checked = field is not None and (KEY.value(field) or field.is_cell_reference)
+    return (CheckedColumnCode if is_checked else ColumnCode)(column, component, before)

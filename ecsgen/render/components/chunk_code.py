@@ -6,7 +6,7 @@ from ecsgen.layout.layout_tables import chunk_table
 from ecsgen.layout.memory_layout import Layout
 from ecsgen.model import Component, Project
 from ecsgen.model.columns import chunk_rows
-from ecsgen.render.column_code import ColumnCode, SplitColumnCode, make_field_code
+from ecsgen.render.column_code import ColumnCode, SplitColumnCode
 from ecsgen.render.components.component_code import ComponentCode, chunk_field_line
 from ecsgen.render.text.formatting import (
     call,
@@ -37,24 +37,11 @@ class ChunkColumnCode(ColumnCode):
 class ChunkedComponentCode(ComponentCode):
     """Code of a component in chunks, for its templates."""
 
-    def __init__(self, component: Component) -> None:
-        super().__init__(component)
-        layout = self.layout
-        columns = tuple(column for column in layout.columns if column.field)
-        self.layout = Layout(columns, layout.objects)
-        self.stored = [
-            ChunkColumnCode(c, component.name, self.layout.bytes_before(c)) for c in columns
-        ]
-        self.objects = [
-            ChunkColumnCode(c, component.name, self.layout.row_bytes) for c in layout.objects
-        ]
-        self.columns = [*self.stored, *self.objects]
-        self.row_columns = self.field_columns = self.columns
-        by_name = {code.name: code for code in self.columns}
-        self.fields = [
-            make_field_code(field, component.name, by_name) for field in component.fields
-        ]
-        self.row_fields = self.fields
+    column_makers = ChunkColumnCode, ChunkColumnCode
+
+    def _lay_out(self) -> Layout:
+        layout = super()._lay_out()
+        return Layout(tuple(column for column in layout.columns if column.field), layout.objects)
 
     @property
     def attributes(self) -> list[str]:

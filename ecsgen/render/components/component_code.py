@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, TypeAlias
 
 from ecsgen import policies
 from ecsgen.layout.memory_layout import Layout, lay_out_component
 from ecsgen.model import BaseType, Component
-from ecsgen.model.columns import field_columns, round_to_cache_lines
+from ecsgen.model.columns import Column, field_columns, round_to_cache_lines
 from ecsgen.policies import Policy
 from ecsgen.policies.policy import text_of
 from ecsgen.render.column_code import (
@@ -25,6 +26,8 @@ from ecsgen.render.text.formatting import call, exploded, keywords
 from ecsgen.render.text.library_imports import distinct_bases
 from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import literal
+
+ColumnMaker: TypeAlias = Callable[[Column, str, int], ColumnCode]
 
 
 def field_line(code: ColumnCode, manager: str) -> str:
@@ -79,11 +82,14 @@ def split_view(code: ColumnCode) -> list[str]:
 class ComponentCode(BufferCode):
     """Code of a component, for its templates."""
 
+    column_makers: ClassVar[tuple[ColumnMaker, ColumnMaker]] = make_column_code, ColumnCode
+    """Makers of the code of columns in the buffer, and of those of objects."""
+
     def __init__(self, component: Component, active: Sequence[Policy] | None = None) -> None:
         self.component = component
         self._policies = policies.select_policies(component) if active is None else active
         self.features = collect_features(component, self._policies)
-        self.layout: Layout = lay_out_component(component, self._policies)
+        self.layout = self._lay_out()
         self.name = add_class_placeholder(component.name)
         self.manager = f"{self.name}Manager"
         self.data = f"{self.name}Data"
@@ -101,10 +107,11 @@ class ComponentCode(BufferCode):
         self.capacity = component.reserve or round_to_cache_lines(component.capacity)
         """Number of rows at construction: as reserved, or whole cache lines of every column."""
         layout = self.layout
+        make_stored, make_object = self.column_makers
         self.stored = [
-            make_column_code(c, component.name, layout.bytes_before(c)) for c in layout.columns
+            make_stored(c, component.name, layout.bytes_before(c)) for c in layout.columns
         ]
-        self.objects = [ColumnCode(c, component.name, 0) for c in layout.objects]
+        self.objects = [make_object(c, component.name, layout.row_bytes) for c in layout.objects]
         self.columns = [*self.stored, *self.objects]
         self.row_columns = [code for code in self.columns if code.column.by_row]
         self.field_columns = [code for code in self.columns if code.field]
@@ -118,6 +125,9 @@ class ComponentCode(BufferCode):
             for field in component.fields
         ]
         self.row_fields = [field for field in self.fields if not isinstance(field, ColdFieldCode)]
+
+    def _lay_out(self) -> Layout:
+        return lay_out_component(self.component, self._policies)
 
     @property
     def summary(self) -> str:
