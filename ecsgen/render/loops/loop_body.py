@@ -67,6 +67,8 @@ class LoopBody(LoopEmitter):
         self._alive_variables: dict[str, str] = {}
         """Variables with the test that the row's entity is alive, by component; "" if true."""
         self._alive_test = ""
+        self._moving: list[NeighbourAccess] = []
+        """Neighbourhoods of the loops around a statement whose rows may move meanwhile."""
         self._depth = 0
         """The number of loops inside of the loop over rows."""
         self._ended_name = ""
@@ -417,14 +419,26 @@ class LoopBody(LoopEmitter):
 
     def _loop_over_neighbours(self, loop: lowered.ForNeighbours) -> None:
         near = self._nears[loop.near]
-        with AggregateLoop(self, near).neighbours(loop.needs_offset), self._inside_loop():
+        may_move = loop.needs_offset and near.may_move
+        is_listed = loop.needs_offset and not may_move
+        with AggregateLoop(self, near).neighbours(is_listed), self._inside_loop():
             if test := self._dead_neighbour_test(near):
                 self.write(f"if {test}:", "    continue")
+            if may_move:
+                self._moving.append(near)
+                self.write(*near.offset_now_lines(self))
             whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
             whom = f"int({whom})" if whom and self.builder.is_plain else whom
             with self._pass_of(whom, is_counted=False):
                 self._block(loop.body)
+        if may_move:
+            self._moving.remove(near)
         self._end_row_after(loop)
+
+    def _follow_moves(self) -> None:
+        """Write the offsets anew to the neighbours that loops have come to: something has moved."""
+        for near in self._moving:
+            self.write(*near.offset_now_lines(self))
 
     def _dead_neighbour_test(self, near: NeighbourAccess) -> str:
         """Return the test that a neighbour has died since the loop began; "" if none can."""
@@ -583,6 +597,7 @@ class LoopBody(LoopEmitter):
     def _update_cells(self, row: str, position: Value) -> None:
         for near in self._commands.spaces:
             self.write(near.move_line(row, position))
+        self._follow_moves()
 
     def _choose_random(self, choice: lowered.ChooseRandom, goes_there: bool) -> Value:
         """Choose a random row or empty cell; 0 if there is none. `goes_there`: the next statement
@@ -680,6 +695,7 @@ class LoopBody(LoopEmitter):
             moved, goes = value, self.grids.is_cell(component.on.grid, value)
         with self.block(f"if {f'{test} and ' if test else ''}{goes}"):
             self.write(f"{there} = {moved}")
+        self._follow_moves()
 
     def _find_row(self, lookup: lowered.FindRow) -> None:
         if isinstance(lookup.handle, tree.NeighbourRow):

@@ -120,7 +120,10 @@ class GridNeighbours(NeighbourAccess):
         arguments = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
         nodes = self._neighbour_nodes
         aggregates = (node for node in nodes if isinstance(node, tree.NeighbourAggregate))
-        if not self.is_python and all(map(_is_ranked_by_distance, aggregates)):
+        steps = tree.walk_steps(builder.program.steps)
+        loops = (step for step in steps if isinstance(step, tree.NeighbourLoop))
+        has_loop = any(loop.near == self.join.near.name for loop in loops)
+        if not (self.is_python or has_loop) and all(map(_is_ranked_by_distance, aggregates)):
             arguments += ", nearest_first=True"
         expression = f"{function}({arguments})"
         return builder.table(f"reach{self.join.tag}", "CellNeighbourhood", expression)
@@ -313,6 +316,15 @@ class GridNeighbours(NeighbourAccess):
                 f"{self.declared(offset)} = np.int64({self._reach}[{1 + first + axis}, {index}])"
                 for axis, offset in enumerate(self.offsets)
             ]
+        return self._offset_lines()
+
+    def offset_now_lines(self, body: RowLoop) -> list[str]:
+        lines = [f"{self.own_cell} = {body.cell_of_row(self.join.near.position)}"]
+        return lines + self._offset_lines()
+
+    def _offset_lines(self) -> list[str]:
+        """Return the statements for the offset from the row's own cell to the neighbour's."""
+        first = 3 - self.on.axes
         lines, other_cell = [], self.candidate
         if self.on.occupant:
             member = self._member(self.on.owner, other_cell) if self._is_joined else other_cell

@@ -102,6 +102,17 @@ class NeighbourAccess(ABC):
         border."""
         return []
 
+    @property
+    def may_move(self) -> bool:
+        """True if turns may change the offset to a neighbour while a loop goes over these."""
+        effects, near = self._builder.program.effects, self.join.near
+        changed = {path.rpartition(".")[2] for path in (*effects.writes, *effects.sends)}
+        return self._builder.program.takes_turns and near.position.name in changed
+
+    def offset_now_lines(self, body: RowLoop) -> list[str]:
+        """Return the statements for a neighbour's offset as it is now."""
+        return []
+
     def _member(self, owner: str, which: str) -> str:
         """Return the expression for a candidate's row in a component."""
         join = self.join
@@ -317,6 +328,23 @@ class LiveNeighbours(SpaceNeighbours):
         arguments = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.listed}"
         arguments += f", {self.listed_offsets}" if self.listed_offsets else ""
         return [*starts, f"{self.count} = find_neighbours_now({arguments})"]
+
+    def offset_now_lines(self, body: RowLoop) -> list[str]:
+        near, sizes = self.join.near, f"{self._cells}.sizes"
+        own, other = body.value(near.position), self._field_value(
+            tree.NeighbourField(
+                near.position.type, near.position.name, near.position.owner, near.name
+            )
+        )
+        lines = []
+        for axis, offset in enumerate(self.offsets):
+            lines += [
+                f"{offset} = {other.at(axis).text} - {own.at(axis).text}",
+                f"if abs({offset}) > {sizes}[1, {axis}]:",
+                f"    {offset} = {offset} - {sizes}[0, {axis}]"
+                f" * np.rint({offset} / {sizes}[0, {axis}])",
+            ]
+        return lines
 
     @property
     def position_component(self) -> str:
