@@ -26,6 +26,7 @@ from ecsgen.render.blocks.array_values import (
     other_column,
 )
 from ecsgen.render.blocks.block_expressions import PAIRS, BlockEmitter, PairEmitter, as_typed
+from ecsgen.render.blocks.cell_questions import CellQuestions
 from ecsgen.render.blocks.message_buffers import Outbox, make_outboxes
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
@@ -359,15 +360,14 @@ class BlockBody:
     def _aggregate_cells(self, statement: form.AggregateNeighbours) -> ArrayValue:
         """Compute an aggregate over cells, of whole columns before the loop."""
         emit, aggregate = self.emit, statement.aggregate
-        around = emit.uniform(self.stencils[aggregate.near], "u8").text
-        expression, scalar = f"{around}.counts", "u8"
-        if aggregate.value is not None:
-            assert isinstance(aggregate.value, tree.NeighbourField)
-            value, type_ = aggregate.value, statement.to.type
-            field = tree.FieldValue(value.type, value.name, value.owner)
-            column = f"{self.views.column(field, is_kept=False)}[: len({self._grid(aggregate)})]"
-            expression = f"{around}.{aggregate.function}({column})"
-            scalar = "u8" if aggregate.function == "count" else type_.scalar
+
+        def column(node: tree.NeighbourField) -> str:
+            return self.views.column(
+                tree.FieldValue(node.type, node.name, node.owner), is_kept=False
+            )
+
+        questions = CellQuestions(emit, column, self._grid(aggregate))
+        expression, scalar = questions.answer(self.stencils[aggregate.near], aggregate)
         self._answers.add(statement.to.name)
         return emit.slice_per_block("around", f"{expression}{self.picked}", scalar)
 

@@ -11,6 +11,7 @@ from typing import Final
 from ecsgen.kernels.statements import AggregateNeighbours
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
+from ecsgen.render.blocks.cell_questions import is_of_cells_alone
 from ecsgen.render.loops.element_values import Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
@@ -35,10 +36,24 @@ def offsets_of(on: tree.GridNeighbourhood, radius: int) -> list[tuple[int, ...]]
 
 
 def is_stencil(program: tree.Program) -> bool:
-    """Return True if rows that are cells read the cells at fixed offsets, all at once."""
-    if program.takes_turns or program.has_commands or not program.neighbourhoods:
+    """Return True if loops over cells may read the cells at fixed offsets, all at once."""
+    if any(node.type.shape for node in program.nodes):  # element indices would be signed
         return False
-    if program.has_blocks:  # vector loops have no branches
+    return _asks_cells_around(program) and all(
+        aggregate.where is None or aggregate.function == "count"
+        for aggregate in _aggregates(program)
+    )
+
+
+def _aggregates(program: tree.Program) -> list[tree.NeighbourAggregate]:
+    return [node for node in program.nodes if isinstance(node, tree.NeighbourAggregate)]
+
+
+def _asks_cells_around(program: tree.Program) -> bool:
+    """Return True if rows that are cells ask the cells at fixed offsets, all at once."""
+    if program.takes_turns or program.has_commands or program.has_loops:
+        return False
+    if not program.neighbourhoods:
         return False
     for near in program.neighbourhoods:
         on, radius = near.on, near.radius
@@ -46,19 +61,13 @@ def is_stencil(program: tree.Program) -> bool:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
             return False
-    if any(node.type.shape for node in program.nodes):  # element indices would be signed
-        return False
-    aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
-    return all(
-        node.function in _FUNCTIONS and (node.where is None or node.function == "count")
-        for node in aggregates
-    )
+    return all(aggregate.function in _FUNCTIONS for aggregate in _aggregates(program))
 
 
 def is_whole_column_stencil(program: tree.Program) -> bool:
     """Return True if blocks of rows can aggregate the cells around from whole columns."""
     if (
-        not is_stencil(program)
+        not _asks_cells_around(program)
         or program.effects.referenced_components
         or program.effects.sends
         or program.uses_tick
@@ -67,12 +76,7 @@ def is_whole_column_stencil(program: tree.Program) -> bool:
     of_cells = tree.Coordinates | tree.CellAt | tree.Occupied
     if any(isinstance(node, of_cells) for node in program.nodes):
         return False
-    aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
-    return all(aggregate.where is None and _is_column(aggregate.value) for aggregate in aggregates)
-
-
-def _is_column(value: tree.Expression | None) -> bool:
-    return value is None or (isinstance(value, tree.NeighbourField) and value.name != tree.CELL_ID)
+    return all(map(is_of_cells_alone, _aggregates(program)))
 
 
 class Stencil(NeighbourAccess):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 
 from ecsgen.kernels.statements import LoweredKernel
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import BOOL, SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import ArrayValue, Constants, ElementOrder, Views
 from ecsgen.render.blocks.block_expressions import BlockEmitter
+from ecsgen.render.blocks.cell_questions import all_of, conjuncts_of
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
 from ecsgen.render.kernel_methods.row_sources import RowSource
 
@@ -24,10 +24,10 @@ class Sieve:
 
     def __init__(self, kernel: LoweredKernel, source: RowSource) -> None:
         self._source, self._program = source, kernel.program
-        parts = _parts_of(kernel.where) if kernel.where and not kernel.program.runs_by_level else []
+        parts = conjuncts_of(kernel.where) if not kernel.program.runs_by_level else []
         self._sifted = [part for part in parts if all(map(self._is_fixed, tree.walk(part)))]
         left = [part for part in parts if part not in self._sifted]
-        self.rest = replace(kernel, where=_all_of(left) if left else None) if parts else kernel
+        self.rest = replace(kernel, where=all_of(left) if left else None) if parts else kernel
         self.constants = Constants()
 
     def __bool__(self) -> bool:
@@ -58,7 +58,7 @@ class Sieve:
         views = Views(source.components, source.managers, {a.text for a in arguments})
         emit = BlockEmitter(views.value, typed, self.constants, 12)
         where = ArrayValue("_where", "bool", (), ElementOrder.ROWS)
-        passed = emit.value(_all_of(self._sifted), where)
+        passed = emit.value(all_of(self._sifted), where)
         if passed.text != where.text:
             emit.write(f"{where.text}[...] = {passed.text}")
         count = f"{source.count} if _chosen is None else len(_chosen.rows)"
@@ -80,15 +80,3 @@ class Sieve:
             *(line[8:] for text in lines if text.strip() for line in text.split("\n")),
             f"_order = passing_rows(_where{', _chosen' if takes_rows else ''})",
         ]
-
-
-def _parts_of(node: tree.Expression) -> list[tree.Expression]:
-    """Return the conditions that must all hold for one to hold."""
-    match node:
-        case tree.Operation(name="and", operands=(left, right)):
-            return [*_parts_of(left), *_parts_of(right)]
-    return [node]
-
-
-def _all_of(parts: Sequence[tree.Expression]) -> tree.Expression:
-    return reduce(lambda left, right: tree.Operation(BOOL, "and", (left, right)), parts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ from numpy.typing import NDArray
 
 from .grid_layout import GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
+
+_Mask = NDArray[np.bool_]
 
 
 class Stencil:
@@ -33,6 +37,19 @@ class Stencil:
         starts = (steps + np.array(self._margins, np.int64)) @ np.array(strides)
         self._parts = [slice(start, start + self._span) for start in starts.tolist()]
         """Slice of a padded array from the first cell to the last one, shifted by each offset."""
+        self.offsets = np.ascontiguousarray(steps.T)
+        """Offsets of the cells around, shape (axes, k)."""
+        self.distances = np.sqrt((self.offsets * self.offsets).sum(axis=0).astype(np.float64))
+        """Distances of the cells around, shape (k,)."""
+        self._some: dict[bytes, Stencil] = {}
+
+    def only(self, picked: NDArray[np.bool_]) -> Stencil:
+        """Return the stencil with some of the offsets, shape (k,); made once."""
+        key = picked.tobytes()
+        if key not in self._some:
+            self._some[key] = some = copy(self)
+            some._parts = list(compress(self._parts, picked.tolist()))
+        return self._some[key]
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the number of cells around each cell where a column is true; O(cells * reach)."""
@@ -43,34 +60,36 @@ class Stencil:
         """Number of cells around each cell."""
         return self.count(np.ones(self._cells, np.bool_))
 
-    def sum(self, column: NDArray[Any]) -> NDArray[Any]:
+    def sum(self, column: NDArray[Any], where: _Mask | None = None) -> NDArray[Any]:
         """Return sums of a column over the cells around each cell: floats in f64, in the order of
-        offsets, then in their own type; integers in 64 bits."""
+        offsets, then in their own type; integers in 64 bits. `where`: of these cells alone."""
+        column = _masked(column, where)
         if column.dtype.kind == "f":
             return self._added(column, np.float64).astype(column.dtype)
         wide = np.uint64 if column.dtype.kind == "u" else np.int64
         return self._added(column, wide)
 
-    def mean(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the means, NaN for none; those of integers in f64."""
-        total, counts = self._added(column, np.float64), self.counts
+    def mean(self, column: NDArray[Any], where: _Mask | None = None) -> NDArray[Any]:
+        """Return the means, NaN for none; those of integers in f64. `where`: as for `sum`."""
+        total = self._added(_masked(column, where), np.float64)
+        counts = self.counts if where is None else self.count(where)
         with np.errstate(all="ignore"):
             total /= counts
         total[counts == 0] = np.nan  # whatever sign 0 / 0 has
         return total.astype(column.dtype if column.dtype.kind == "f" else np.float64)
 
-    def min(self, column: NDArray[Any]) -> NDArray[Any]:
+    def min(self, column: NDArray[Any], where: _Mask | None = None) -> NDArray[Any]:
         """Return the least values: NaN if one is NaN; NaN, or 0 for integers, for none."""
-        return self._extreme(np.minimum, column)
+        return self._extreme(np.minimum, column, where)
 
-    def max(self, column: NDArray[Any]) -> NDArray[Any]:
+    def max(self, column: NDArray[Any], where: _Mask | None = None) -> NDArray[Any]:
         """Return the greatest values; as `min` otherwise."""
-        return self._extreme(np.maximum, column)
+        return self._extreme(np.maximum, column, where)
 
-    def _padded(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the cells as a padded array: margins repeat cells of axes that wrap, and are 0
-        outside of others."""
-        padded = np.zeros(self._shape, column.dtype)
+    def _padded(self, column: NDArray[Any], outside: Any = 0) -> NDArray[Any]:
+        """Return the cells as a padded array: margins repeat cells of axes that wrap, and have one
+        value outside of others."""
+        padded = np.full(self._shape, outside, column.dtype)
         padded[self._inner] = column.reshape(padded[self._inner].shape)
         axes = zip(self._margins, self._picked, self._wrap, strict=True)
         for axis, (margin, picked, wraps) in enumerate(axes):
@@ -91,18 +110,29 @@ class Stencil:
             np.add(total, padded[part], out=total, casting="unsafe")
         return array[self._picked].reshape(-1)
 
-    def _extreme(self, choose: np.ufunc, column: NDArray[Any]) -> NDArray[Any]:
-        is_float = column.dtype.kind == "f"
-        padded = self._padded(column)
-        known = self._padded(np.ones(self._cells, np.bool_))
-        array, extremes = self._padded_array(column.dtype, np.nan if is_float else 0)
-        is_first = np.ones(self._span, np.bool_)
+    def _extreme(
+        self, choose: np.ufunc, column: NDArray[Any], where: _Mask | None
+    ) -> NDArray[Any]:
+        is_float, least = column.dtype.kind == "f", choose is np.maximum
+        neutral: Any = -np.inf if least else np.inf
+        if not is_float:
+            neutral = np.iinfo(column.dtype).min if least else np.iinfo(column.dtype).max
+        if where is not None:
+            column = np.where(where, column, column.dtype.type(neutral))
+        padded = self._padded(column, neutral)
+        array, extremes = self._padded_array(column.dtype, neutral)
         for part in self._parts:
-            values, there = padded[part], known[part]
-            better = np.where(is_first, values, choose(extremes, values))
-            np.copyto(extremes, better, where=there)
-            is_first &= ~there
-        return array[self._picked].reshape(-1)
+            choose(extremes, padded[part], out=extremes)
+        chosen = array[self._picked].reshape(-1)
+        if where is not None or not (all(self._wrap) and self._parts):
+            counts = self.counts if where is None else self.count(where)
+            chosen[counts == 0] = np.nan if is_float else 0
+        return chosen
+
+
+def _masked(column: NDArray[Any], where: _Mask | None) -> NDArray[Any]:
+    """Return a column with 0 where a mask is false."""
+    return column if where is None else np.where(where, column, column.dtype.type(0))
 
 
 _known = lru_cache(64)(Stencil)
