@@ -24,7 +24,7 @@ _Statements = tuple[statements.Statement, ...]
 
 
 class _Known(NamedTuple):
-    """What statements before have found."""
+    """Rows and lists that statements before have found."""
 
     rows: dict[tuple[str, tree.Expression], statements.RowVariable]
     """The row for each component and handle, as the handle is written."""

@@ -248,7 +248,7 @@ class ForNeighbours(Compound):
     draws: bool
     """True if random numbers are drawn, with each neighbour others."""
     whom: tree.Expression
-    """What tells the neighbour apart, where random numbers are drawn."""
+    """The value that tells the neighbour apart, where random numbers are drawn."""
     needs_offset: bool
     """True if the neighbour's offset or distance is read."""
     body: tuple[Statement, ...]

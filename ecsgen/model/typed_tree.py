@@ -438,7 +438,7 @@ class NeighbourLoop(Compound):
     text: str
     near: str
     whom: Expression
-    """What tells the neighbour apart, for random numbers."""
+    """The value that tells the neighbour apart, for random numbers."""
     body: tuple[AnyStep, ...]
 
 

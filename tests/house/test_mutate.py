@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ def has_test(folder: Path, job: Job, test: str) -> bool:
     """Return True if a job's package has tests of this name: a file, or a class in one."""
     name, _, of = test.partition("::")
     file = folder / job.package / "tests" / name
-    return file.is_file() and f"class {of}" in file.read_text(encoding="utf-8")
+    is_there = re.compile(rf"^(class {of}|{of} = )" if of else "", re.MULTILINE)
+    return file.is_file() and bool(is_there.search(file.read_text(encoding="utf-8")))
 
 
 def is_test(file: str) -> bool:

@@ -331,7 +331,7 @@ class LiveNeighbours(SpaceNeighbours):
 
     def offset_now_lines(self, body: RowLoop) -> list[str]:
         near, sizes = self.join.near, f"{self._cells}.sizes"
-        own, other = body.value(near.position), self._field_value(
+        position, other = body.value(near.position), self._field_value(
             tree.NeighbourField(
                 near.position.type, near.position.name, near.position.owner, near.name
             )
@@ -339,7 +339,7 @@ class LiveNeighbours(SpaceNeighbours):
         lines = []
         for axis, offset in enumerate(self.offsets):
             lines += [
-                f"{offset} = {other.at(axis).text} - {own.at(axis).text}",
+                f"{offset} = {other.at(axis).text} - {position.at(axis).text}",
                 f"if abs({offset}) > {sizes}[1, {axis}]:",
                 f"    {offset} = {offset} - {sizes}[0, {axis}]"
                 f" * np.rint({offset} / {sizes}[0, {axis}])",

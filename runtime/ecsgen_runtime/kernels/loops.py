@@ -1,5 +1,4 @@
-"""What loops in kernels need beside their code: longer arrays, and warnings about loops that were
-cut off."""
+"""Helpers of loops in kernels: longer arrays, and warnings about loops that were cut off."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ class Stencil:
         """Return the stencil with some of the offsets, shape (k,); made once."""
         key = picked.tobytes()
         if key not in self._some:
-            self._some[key] = some = copy(self)
-            some._parts = list(compress(self._parts, picked.tolist()))
+            self._some[key] = stencil = copy(self)
+            stencil._parts = list(compress(self._parts, picked.tolist()))
         return self._some[key]
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
