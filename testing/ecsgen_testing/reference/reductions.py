@@ -9,9 +9,10 @@ from functools import cache
 
 import numpy as np
 
-from .expressions import Evaluate, ExpressionCompiler, Names, Scope
+from .expressions import ExpressionCompiler
 from .neighbours import Surroundings
 from .schema import Reduction, Schema
+from .scopes import Evaluate, Names, Scope
 from .values import Value, settled
 from .world import Actor, World
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import random_numbers
-from .expressions import Scope
 from .schema import Kernel, Schema
+from .scopes import Scope
 from .statements import CompiledKernel, Effects, compile_kernel
 from .values import Value, binary, replaced, value
 from .world import Actor, Row, Spawn, World

@@ -9,17 +9,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from .expressions import (
-    SIGNS,
-    Evaluate,
-    Expression,
-    ExpressionCompiler,
-    Names,
-    Place,
-    Scope,
-)
+from .expressions import SIGNS, ExpressionCompiler
 from .neighbours import Surroundings
 from .schema import Kernel, Schema
+from .scopes import Evaluate, Expression, Names, Place, Scope
 from .values import Value, assigned, binary, settled
 from .world import Row, Spawn
 

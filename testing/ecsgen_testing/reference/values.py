@@ -257,3 +257,18 @@ OF_VECTORS: dict[str, Callable[..., Value]] = {
     "norm": norm,
     "normalize": normalize,
 }
+
+
+def gathered(name: str, answers: list[Value], sample: Value) -> Value:
+    """Return what neighbours have together; of none 0, or NaN as a float."""
+    is_float = sample.kind == "f"
+    if name in ("min", "max"):
+        nothing = value(sample.type, math.nan if is_float else 0, sample.shape)
+        return function(name, answers) if answers else nothing
+    wide = "f64" if is_float or name == "mean" else "i64" if sample.kind == "i" else "u64"
+    total = value(wide, 0, sample.shape)
+    for answer in answers:
+        total = binary("+", total, cast(wide, answer))
+    if name == "mean":
+        total = binary("/", total, value("f64", len(answers)))
+    return cast(sample.type, total) if is_float else total
