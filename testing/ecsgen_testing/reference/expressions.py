@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 
 from . import values
 from .draws import DRAWS
-from .operations import arithmetic, conditional, connected, constant, negation, negative, operation
+from .neighbours import Hood, Neighbour
+from .operations import (
+    arithmetic,
+    conditional,
+    connected,
+    constant,
+    inverse,
+    negation,
+    negative,
+    operation,
+)
 from .questions import QUESTIONS, QuestionCompiler
-from .scopes import Expression, FindRow, Names, Place, Scope
+from .scopes import Expression, FindRow, Index, Names, Place, Scope
 from .values import NUMBERS, Value, cast, value
 from .world import Row
 
 SIGNS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
+SIGNS |= {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 SIGNS |= {ast.FloorDiv: "//", ast.Pow: "**", ast.MatMult: "@", ast.And: "and", ast.Or: "or"}
 SIGNS |= {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 CONSTANTS = {"true": value("bool", True), "false": value("bool", False)}
@@ -37,9 +49,7 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript(base, index):
-                position = ast.literal_eval(index)
-                index_ = position if isinstance(position, tuple) else (position,)
-                return self._element(self.compile(base), index_)
+                return self._subscript(self.compile(base), index)
             case ast.Constant(bool() as data):
                 return constant(value("bool", data))
             case ast.Constant(data):
@@ -50,6 +60,8 @@ class ExpressionCompiler(QuestionCompiler):
                 return operation(negation, self.compile(operand))
             case ast.UnaryOp(ast.USub(), operand):
                 return operation(negative, self.compile(operand))
+            case ast.UnaryOp(ast.Invert(), operand):
+                return self._inverse(self.compile(operand))
             case ast.BinOp(left, sign, right):
                 return arithmetic(SIGNS[type(sign)], self.compile(left), self.compile(right))
             case ast.BoolOp(sign, parts):
@@ -57,7 +69,7 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.Compare(left, signs, others):
                 sides_ = [self.compile(side) for side in (left, *others)]
                 pairs = zip(signs, sides_, sides_[1:], strict=False)
-                chain = [arithmetic(SIGNS[type(s)], a, b) for s, a, b in pairs]
+                chain = [_compared(s, a, b) for s, a, b in pairs]
                 return connected("and", chain)
             case ast.IfExp(condition, yes, no):
                 first, when = self.compile(yes), self.compile(condition)
@@ -66,12 +78,21 @@ class ExpressionCompiler(QuestionCompiler):
                 return self._call(node)
         raise TypeError(ast.dump(node))
 
+    def _inverse(self, operand: Expression) -> Expression:
+        """Return all other bits, of flags those of the members."""
+        members = self.schema.enums.get(operand.sample.type)
+        if members is None:
+            return operation(inverse, operand)
+        all_bits = value(operand.sample.type, reduce(operator.or_, members.values()))
+        return arithmetic("^", arithmetic("&", operand, constant(all_bits)), constant(all_bits))
+
     # Names, fields, elements
 
     def _name(self, name: str) -> Expression:
         names = self.names
         if name in names.locals:
-            return Expression(lambda scope: scope.locals[name], names.locals[name])
+            place = Place(_own_row, "", name)
+            return Expression(lambda scope: scope.locals[name], names.locals[name], place)
         if name in names.arguments:
             argument = names.arguments[name]
             if argument.is_each:
@@ -81,13 +102,10 @@ class ExpressionCompiler(QuestionCompiler):
             return self._field(Place(_own_row, names.home, name, is_own=True))
         if name == "entity":
             return Expression(lambda scope: value("entity", scope.row.owner), value("entity", 0))
-        if name == self._asked:
-            hood = names.hoods[name]
-            owned = self.schema.components[hood.there].is_owned
-            sample = value("entity" if owned else f"id<{hood.there}>", 0)
-            return Expression(_neighbour_handle, sample)
+        if self._is_neighbour(name):
+            return self._neighbour(name)
         if name in ("offset", "distance") and self._asked:
-            return self._of_neighbour(name)
+            return self._of_neighbour(self._asked, name)
         if name == "tick":
             return Expression(lambda scope: value("i64", scope.run.world.tick), value("i64", 0))
         return constant(CONSTANTS[name])
@@ -107,12 +125,12 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _member(self, base: str, name: str) -> Expression | None:
         """Return `base.name` of a base that is no value: a neighbour, a component, an enum …"""
-        if base == self._asked:
+        if self._is_neighbour(base):
             if name in ("offset", "distance", "entity"):
-                return self._of_neighbour(name)
-            there = self.names.hoods[base].there
+                return self._of_neighbour(base, name)
+            there = self._hood(base).there
             if name in self.schema.components[there].fields:
-                return self._field(Place(lambda scope: scope.met.row, there, name))
+                return self._field(Place(self._row_met(base, there), there, name))
         if not self.names.home and base in self._members:
             return self._field(Place(lambda scope: scope.rows[base], base, name, is_own=True))
         if base == "parent":
@@ -124,24 +142,58 @@ class ExpressionCompiler(QuestionCompiler):
         enum = self.schema.enums.get(base)
         return constant(value(base, enum[name])) if enum else None
 
-    def _of_neighbour(self, name: str) -> Expression:
+    # Neighbours: the one of a loop, by its name there, or the one that a question is about
+
+    def _is_neighbour(self, name: str) -> bool:
+        return name in self.names.loops or name == self._asked
+
+    def _hood(self, name: str) -> Hood:
+        return self.names.loops.get(name) or self.names.hoods[name]
+
+    def _neighbour(self, name: str) -> Expression:
+        """Return the handle of a neighbour."""
+        there = self._hood(name).there
+        owned = self.schema.components[there].is_owned
+        sample = value("entity" if owned else f"id<{there}>", 0)
+        if name not in self.names.loops:
+            return Expression(_neighbour_handle, sample)
+        return Expression(lambda scope: _handle(scope, scope.loops[name]), sample)
+
+    def _row_met(self, name: str, component: str) -> FindRow:
+        """Return how to find a neighbour's row: in a loop it may have died since."""
+        if name not in self.names.loops:
+            return lambda scope: scope.met.rows[component]
+
+        def find(scope: Scope) -> Row | None:
+            row = scope.loops[name].rows[component]
+            return row if scope.run.world.lives(row) else None
+
+        return find
+
+    def _of_neighbour(self, base: str, name: str) -> Expression:
+        """Return the entity, offset or distance of a neighbour."""
+        hood, is_in_loop = self._hood(base), base in self.names.loops
         if name == "entity":
-            return Expression(
-                lambda scope: value("entity", scope.met.row.owner), value("entity", 0)
-            )
-        sample = self.names.hoods[self._asked].sample(self.schema)
+            evaluate = self._neighbour(base).evaluate
+            return Expression(evaluate, value("entity", 0))
+        near, sample = hood.near.name, hood.sample(self.schema)
+
+        def offset(scope: Scope) -> Value:
+            if not is_in_loop:
+                return scope.met.offset
+            return scope.run.nearby[near].offset(scope.rows, scope.loops[base])
+
         if name == "offset":
-            return Expression(lambda scope: scope.met.offset, sample)
-        return Expression(lambda scope: scope.met.distance, values.norm(sample))
+            return Expression(offset, sample)
+        return Expression(lambda scope: values.norm(offset(scope)), values.norm(sample))
 
     def row_of(self, node: ast.Attribute) -> FindRow:
         """Return how to find the row of `H.Component`: a neighbour's, an entity's, or the first on
         a cell."""
         name, base = node.attr, node.value
-        hood = self.names.hoods.get(self._asked)
-        is_asked = isinstance(base, ast.Name) and base.id == self._asked
-        if hood and is_asked and name in self.schema.members_of(hood.among):
-            return lambda scope: scope.met.rows[name]
+        met = base.id if isinstance(base, ast.Name) and self._is_neighbour(base.id) else ""
+        if met and name in self.schema.members_of(self._hood(met).among):
+            return self._row_met(met, name)
         head = self.compile(base)
         evaluate = head.evaluate
         if head.sample.type == "entity":
@@ -164,13 +216,35 @@ class ExpressionCompiler(QuestionCompiler):
 
         return Expression(current if target.is_own or is_current else seen, f.initial, target)
 
-    def _element(self, vector: Expression, index: tuple[int, ...]) -> Expression:
+    def _subscript(self, vector: Expression, node: ast.expr) -> Expression:
+        """Return an element; of an index that is worked out and is outside of the shape 0."""
+        nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+        positions = [self.compile(position) for position in nodes]
+        if all(position.sample.is_literal for position in positions):
+            return self._element(vector, tuple(position.sample.one for position in positions))
+        shape, zero = vector.sample.shape, value(vector.sample.type, 0)
+        evaluate, evaluates = vector.evaluate, [position.evaluate for position in positions]
+
+        def index(scope: Scope) -> Index | None:
+            numbers = tuple(position(scope).one for position in evaluates)
+            pairs = zip(numbers, shape, strict=True)
+            return numbers if all(0 <= k < size for k, size in pairs) else None
+
+        def element(scope: Scope) -> Value:
+            numbers = index(scope)
+            return zero if numbers is None else Value(zero.type, evaluate(scope).data[numbers])
+
+        target = vector.place and replace(vector.place, index=index)
+        return Expression(element, zero, target)
+
+    def _element(self, vector: Expression, index: Index) -> Expression:
         def element(cells: Value) -> Value:
             return Value(cells.type, cells.data[index])
 
         evaluate, target = vector.evaluate, vector.place
         if target is not None:
-            target = replace(target, index=target.index + index)
+            outer = target.index
+            target = replace(target, index=lambda scope: (outer(scope) or ()) + index)
         return Expression(lambda scope: element(evaluate(scope)), element(vector.sample), target)
 
     # Calls
@@ -186,6 +260,8 @@ class ExpressionCompiler(QuestionCompiler):
             return self._draw(name, args)
         if component and name in ("choice", "random_empty"):
             return self._choice_of(name, component)
+        if name in ("min", "max", "sum") and self._is_of_elements(node):
+            return operation(partial(values.of_elements, name), self.compile(args[0]))
         if name in QUESTIONS or (name in ("min", "max") and len(args) == 1):
             return self._question(name, node)
         if name == "cell_at":
@@ -226,13 +302,24 @@ class ExpressionCompiler(QuestionCompiler):
         return Expression(lambda scope: value("bool", find(scope) is not None), sample)
 
 
+def _compared(sign: ast.cmpop, left: Expression, right: Expression) -> Expression:
+    if isinstance(sign, ast.In | ast.NotIn):
+        how = "==" if isinstance(sign, ast.In) else "!="
+        return arithmetic(how, arithmetic("&", right, left), left)
+    return arithmetic(SIGNS[type(sign)], left, right)
+
+
 def _own_row(scope: Scope) -> Row | None:
     return scope.row
 
 
-def _neighbour_handle(scope: Scope) -> Value:
-    row = scope.met.row
+def _handle(scope: Scope, neighbour: Neighbour) -> Value:
+    row = neighbour.row
     return scope.run.world.reference(row.component, row)
+
+
+def _neighbour_handle(scope: Scope) -> Value:
+    return _handle(scope, scope.met)
 
 
 def _row_with_id(head: Expression) -> FindRow:

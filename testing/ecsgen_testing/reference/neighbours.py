@@ -88,6 +88,15 @@ class Neighbourhood:
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
         raise NotImplementedError
 
+    def offset(self, actor: Actor, neighbour: Neighbour) -> Value:
+        """Return the place of a neighbour less the actor's; in turns their places of now."""
+        if not self._sight.in_turns:
+            return neighbour.offset
+        return self._offset(actor[self._hood.here], neighbour.rows[self._hood.there])
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        raise NotImplementedError
+
     def follow(self, row: Row) -> None:
         """Take note that a row was written in turns."""
 
@@ -116,10 +125,17 @@ class GridNeighbourhood(Neighbourhood):
         if radius is not None and radius < 0:
             raise ValueError(f"a radius of {radius}")
 
+    def _cell(self, row: Row) -> int:
+        """Return the id of a row that is a cell, or of the cell on which it stands."""
+        return row.id if row.component == self._hood.grid else self._sight.cell_number(row)
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        return value("i64", self._grid.offset(self._cell(row), self._cell(other)))
+
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
         hood, sight = self._hood, self._sight
         radius = int(sight.radius(hood.near.radius, actor))
-        cell = row.id if hood.here == hood.grid else sight.cell_number(row)
+        cell = self._cell(row)
         if not sight.world.lives(row) or not self._grid.has(cell):
             return []
         neighbours = []
@@ -153,6 +169,9 @@ class SpaceNeighbourhood(Neighbourhood):
 
     def _place(self, row: Row) -> Value:
         return self._sight.seen(row, self._field)
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        return self._space.offset(self._place(row), self._place(other))
 
     def _enter(self, row: Row) -> None:
         cell = self._cell_of[row] = self._space.cell(self._place(row))
@@ -192,20 +211,17 @@ class Surroundings(Sight):
             for name in chosen
         }
         """Rows of which one is chosen by chance: those that lived before the kernel."""
-        self._nearby: dict[str, Neighbourhood] = {}
+        self.nearby: dict[str, Neighbourhood] = {}
+        """The neighbourhoods by name."""
 
     def look_around(self, hoods: Mapping[str, Hood]) -> None:
         """Begin with the neighbourhoods of a kernel. Raises ValueError for a bad radius."""
         for name, hood in hoods.items():
             kind = GridNeighbourhood if hood.grid else SpaceNeighbourhood
-            self._nearby[name] = kind(self, hood)
-
-    def neighbours(self, near: str, actor: Actor) -> list[Neighbour]:
-        """Return the neighbours of an actor, in order."""
-        return self._nearby[near].around(actor)
+            self.nearby[name] = kind(self, hood)
 
     def follow(self, row: Row) -> None:
         """Take note that a row was written; in turns its neighbours see it."""
         if self.in_turns:
-            for near in self._nearby.values():
+            for near in self.nearby.values():
                 near.follow(row)

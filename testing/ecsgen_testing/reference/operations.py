@@ -9,7 +9,7 @@ import numpy as np
 
 from . import values
 from .scopes import Expression, Scope
-from .values import Value, binary, cast, value
+from .values import Value, binary, cast, typed, value
 
 
 def constant(data: Value) -> Expression:
@@ -86,7 +86,13 @@ def conditional(when: Expression, yes: Expression, no: Expression) -> Expression
 
 
 def negation(operand: Value) -> Value:
-    return values.typed(np.logical_not(operand.data))
+    return typed(np.logical_not(operand.data))
+
+
+def inverse(operand: Value) -> Value:
+    """Return an integer with all bits the other way."""
+    result = np.invert(operand.data)
+    return Value(operand.type, int(result)) if operand.is_literal else typed(result)
 
 
 def negative(operand: Value) -> Value:

@@ -24,7 +24,7 @@ class QuestionCompiler(DrawCompiler):
         where = inner.condition(next((keyword.value for keyword in node.keywords), None))
 
         def matching(scope: Scope) -> list[Scope]:
-            neighbours = scope.run.neighbours(near, scope.rows)
+            neighbours = scope.run.nearby[near].around(scope.rows)
             return [each for n in neighbours if where(each := scope.meeting(n))]
 
         answer = node.args[0] if node.args else None
@@ -58,6 +58,22 @@ class QuestionCompiler(DrawCompiler):
             return cast(sample.type, asked.evaluate(best_scope)) if best_scope else none
 
         return Expression(evaluate, none)
+
+    def _is_of_elements(self, node: ast.Call) -> bool:
+        """Return True for `min`, `max` or `sum` of the elements of a shape: within a question, or
+        where no neighbour is named."""
+        if len(node.args) != 1 or node.keywords:
+            return False
+        names, (arg,) = self.names, node.args
+        if self._asked or not names.hoods:
+            return True
+        neighbours = {*names.hoods, "offset", "distance"} - {*names.loops}
+        if neighbours & {part.id for part in ast.walk(arg) if isinstance(part, ast.Name)}:
+            return False
+        draws = names.draws
+        is_shaped = not self.compile(arg).is_scalar
+        names.draws = draws
+        return is_shaped
 
     def _named(self, node: ast.Call) -> str:
         """Return the neighbourhood that a question names; it need not where there is only one."""

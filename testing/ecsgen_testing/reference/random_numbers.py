@@ -32,6 +32,11 @@ def row_stem(who: int, key: int) -> int:
     return mix(who ^ key)
 
 
+def pass_number(who: int, number: int) -> int:
+    """Return what stands for `who` within a loop: `number` counts passes, or is whom it meets."""
+    return mix(who ^ mix(number + _GOLDEN & MASK))
+
+
 def word(stem: int, number: int) -> int:
     """Return a row's word of a number from 0."""
     return mix(stem + (number + 1) * _GOLDEN & MASK)

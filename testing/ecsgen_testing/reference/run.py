@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import ast
+import warnings
+from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -11,12 +13,12 @@ import numpy as np
 
 from . import random_numbers
 from .schema import Kernel, Schema
-from .scopes import Scope
+from .scopes import Index, Scope
 from .statements import CompiledKernel, Effects, compile_kernel
 from .values import Value, binary, replaced, value
 from .world import Actor, Row, Spawn, World
 
-Message = tuple[Row, str, tuple[int, ...], str, Value]
+Message = tuple[Row, str, Index, str, Value]
 """A row, a field, the index of an element, the operator and the operand."""
 
 
@@ -25,6 +27,8 @@ def call(world: World, name: str, rows: Sequence[int] | None = None, **arguments
     run = Run(world, name, rows, arguments)
     run.act()
     run.apply()
+    for text in run.warnings():
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
     return run
 
 
@@ -63,6 +67,8 @@ class Run(Effects):
         self.written: set[tuple[str, str]] = set()
         """Components and fields."""
         self._messages: list[Message] = []
+        self._cut_off = Counter[ast.AST]()
+        """How often loops were cut off, by their condition."""
         for component in compiled.names.emptied:
             self.occupants(component)
         actors = self._chosen(rows)
@@ -71,7 +77,7 @@ class Run(Effects):
         number = world.calls.get(name, 0)
         world.calls[name] = number + 1
         seed = world.seeds.get(kernel.home, 0)
-        self._key = random_numbers.call_key(seed, kernel.name, number)
+        self.key = random_numbers.call_key(seed, kernel.name, number)
         self.scopes = [
             Scope(self, actor, 0, {argument: numbers[k] for argument, numbers in each.items()})
             for k, actor in enumerate(actors)
@@ -85,17 +91,15 @@ class Run(Effects):
             return actors if rows is None else [actors[k] for k in rows]
         return self.active(self.kernel.over)
 
-    def _stem(self, actor: Actor) -> int:
-        """Return what the row's random words are made from: of the key's value, the entity or the
-        id."""
-        row, over = next(iter(actor.values())), self.kernel.over
-        if self.kernel.key:
-            *base, field = self.kernel.key.split(".")
-            who = int((actor[base[0]] if base else row).cells[field].one)
-        else:
-            has_many = over in self.components and self.components[over].has_many
-            who = row.id if has_many or not row.owner else row.owner
-        return random_numbers.row_stem(who, self._key)
+    def _begin(self, scope: Scope) -> Scope:
+        """Let draws of a row depend on its key, or on who it is."""
+        if not self.kernel.key:
+            scope.draw_for(self.who(self.kernel.over, scope.row))
+            return scope
+        *base, field = self.kernel.key.split(".")
+        row = scope.rows[base[0]] if base else scope.row
+        scope.draw_for(int(row.cells[field].one))
+        return scope
 
     # The rows
 
@@ -116,32 +120,45 @@ class Run(Effects):
         if self.kernel.reads_parent:
             scopes.sort(key=lambda scope: _depth(scope.row))
         if self.kernel.turns == "random":
-            scopes.sort(key=lambda scope: random_numbers.word(self._stem(scope.rows), 0))
+            scopes.sort(key=lambda scope: random_numbers.word(self._begin(scope).stem, 0))
         lives, is_mortal = self.world.lives, compiled.is_mortal
         for scope in scopes:
             if is_mortal and not all(map(lives, scope.rows.values())):
                 continue
             if not (self.kernel.runs_all_rows or scope.row.is_active):
                 continue
-            scope.stem = self._stem(scope.rows)  # a key may be what others' turns have left
+            self._begin(scope)  # a key may be what others' turns have left
             if compiled.where(scope):
-                any(act(self, scope) for act in compiled.steps)
+                compiled.act(self, scope)
 
-    def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
+    def cut_off(self, condition: ast.expr) -> None:
+        """Take note that a `while` has ended with its condition still true."""
+        self._cut_off[condition] += 1
+
+    def warnings(self) -> list[str]:
+        """Return a text for each `while` that was cut off."""
+        name, at_most = self.kernel.name, self.kernel.at_most
+        return [
+            f"{name}: `while {ast.unparse(condition)}` was still true after {at_most} passes, "
+            f"{count} times"
+            for step in self.kernel.steps
+            for condition in ast.walk(step)
+            if (count := self._cut_off.get(condition, 0))
+        ]
+
+    def write(self, row: Row, field: str, index: Index, new: Value) -> None:
         """Write a row's own field, or an element of it."""
         self.remember(row, field)
         self._put(row, field, replaced(row.cells[field], index, new) if index else new)
 
-    def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
+    def send(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
         """Send a message, which arrives after the last row; in turns at once."""
         if self.in_turns:
             self._deliver(row, field, index, sign, operand)
         else:
             self._messages.append((row, field, index, sign, operand))
 
-    def _deliver(
-        self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value
-    ) -> None:
+    def _deliver(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
         old = row.cells[field]
         if sign:
             operand = binary(sign, Value(old.type, old.data[index]), operand)

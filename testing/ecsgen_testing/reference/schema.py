@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import dedent
 from typing import Any, Final
 
 from .values import Value, identity, value
@@ -45,6 +46,7 @@ class Field:
 class Near:
     """A neighbourhood of a kernel as written."""
 
+    name: str
     radius: float | str
     among: str = ""
     hood: str = ""
@@ -63,12 +65,14 @@ class Kernel:
         self.args = _fields(document.get("args", {}))
         self.where = parse_expression(document["where"]) if "where" in document else None
         self.texts: list[str] = document["steps"]
-        self.steps = [ast.parse(_on_one_line(text)).body[0] for text in self.texts]
+        self.steps = [step for text in self.texts for step in ast.parse(dedent(text)).body]
+        self.at_most = int(document.get("at_most", 0))
+        """How many passes a `while` has."""
         self.runs_all_rows = not home or document.get("rows") == "all"
         """True if inactive rows of a component run as well."""
         self.key: str = document.get("key", "")
         self.turns: str = document.get("turns", "")
-        self.near = {name: Near(**near) for name, near in document.get("near", {}).items()}
+        self.near = {name: Near(name, **near) for name, near in document.get("near", {}).items()}
         self.text = "\n".join([document.get("where", ""), *self.texts])
         """All that is written."""
         self.reads_parent = _PARENT.search(self.text) is not None

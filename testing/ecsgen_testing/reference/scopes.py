@@ -13,43 +13,65 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from .neighbours import Hood, Neighbour, Surroundings
+from .random_numbers import pass_number, row_stem
 from .schema import Field, Kernel, Reduction, Schema
 from .values import Value
 from .world import Actor, Row
 
 
 class Scope:
-    """A row while its steps run: its rows, locals and, within a question, the neighbour."""
+    """A row while its steps run: its rows, locals, the neighbours of the loops that it is in and,
+    within a question, the neighbour."""
 
-    __slots__ = ("locals", "met", "row", "rows", "run", "stem")
+    __slots__ = ("locals", "loops", "met", "row", "rows", "run", "stem", "who")
 
     def __init__(self, run: Surroundings, rows: Actor, stem: int, locals: dict[str, Value]) -> None:
         self.run, self.rows, self.stem, self.locals = run, rows, stem, locals
+        self.loops: dict[str, Neighbour] = {}
         self.row = next(iter(rows.values()))
         self.met: Neighbour
+        self.who: int
+
+    def draw_for(self, who: int) -> None:
+        """Let draws depend on who the row is, or on who and where in its loops."""
+        self.who, self.stem = who, row_stem(who, self.run.key)
+
+    def enter(self, who: int, number: int) -> None:
+        """Begin a pass of a loop in which draws depended on `who`."""
+        self.draw_for(pass_number(who, number))
 
     def meeting(self, neighbour: Neighbour) -> Scope:
         """Return the scope of a question's expressions for a neighbour."""
-        scope = Scope(self.run, self.rows, self.stem, self.locals)
+        scope = Scope.__new__(Scope)
+        scope.run, scope.rows, scope.row, scope.stem = self.run, self.rows, self.row, self.stem
+        scope.locals, scope.loops = self.locals, self.loops
         scope.met = neighbour
         return scope
 
 
 Evaluate: TypeAlias = Callable[[Scope], Value]
 FindRow: TypeAlias = Callable[[Scope], Row | None]
+Index: TypeAlias = tuple[int, ...]
+
+
+def whole(scope: Scope) -> Index | None:
+    """Return the index of a whole value."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A field of a row, or an element of one."""
+    """A field of a row, a local, or an element of one."""
 
     find: FindRow
     """Finds the row; None where a reference leads nowhere."""
     component: str
+    """"" for a local."""
     field: str
     is_own: bool = False
     """True for a field of the row itself."""
-    index: tuple[int, ...] = ()
+    index: Callable[[Scope], Index | None] = whole
+    """Gives the element; None outside of the shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +103,8 @@ class Names:
     hoods: Mapping[str, Hood] = field(default_factory=dict)
     locals: dict[str, Value] = field(default_factory=dict)
     """Samples of the locals that steps before have set."""
+    loops: dict[str, Hood] = field(default_factory=dict)
+    """Neighbourhoods of the loops around what is compiled."""
     draws: int = 0
     """Numbers that are drawn by what was compiled up to now."""
     chosen: set[str] = field(default_factory=set)

@@ -19,6 +19,8 @@ class Sight:
         self.world, self.source, self.arguments = world, source, arguments
         self.components = world.schema.components
         self.in_turns = isinstance(source, Kernel) and bool(source.turns)
+        self.key = 0
+        """The call's key, which random numbers depend on."""
         self._before: dict[Row, dict[str, Value]] = {}
         """Fields that rows have written, as they were before; empty in turns."""
         self._occupants: dict[str, Occupants] = {}
@@ -27,6 +29,11 @@ class Sight:
         """Keep a field as it is before the row's first write to it, for others to see."""
         if not self.in_turns:
             self._before.setdefault(row, {}).setdefault(field, row.cells[field])
+
+    def who(self, over: str, row: Row) -> int:
+        """Return what stands for an actor in random words: its entity or its id."""
+        has_many = over in self.components and self.components[over].has_many
+        return row.id if has_many or not row.owner else row.owner
 
     def active(self, over: str) -> list[Actor]:
         """Return the actors of a component, group or query whose rows are all active."""

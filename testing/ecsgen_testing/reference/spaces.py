@@ -42,6 +42,14 @@ class Grid:
             row = row * size + int(x) % size
         return FIRST_CELL + row
 
+    def offset(self, cell: int, other: int) -> Coords:
+        """Return the coordinates of a cell less another's, along wrapped axes in (-s/2, s/2]."""
+        pairs = zip(self.coords(cell), self.coords(other), self.shape, self.wrap, strict=True)
+        return tuple(
+            (b - a + (s - 1) // 2) % s - (s - 1) // 2 if wraps else b - a
+            for a, b, s, wraps in pairs
+        )
+
     def around(self, cell: int, radius: int, hood: str) -> Iterator[tuple[Coords, int]]:
         """Yield offsets and ids of the cells in reach, by ascending offset.
 

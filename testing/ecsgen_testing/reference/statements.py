@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -12,8 +14,8 @@ import numpy as np
 from .expressions import SIGNS, ExpressionCompiler
 from .neighbours import Surroundings
 from .schema import Kernel, Schema
-from .scopes import Evaluate, Expression, Names, Place, Scope
-from .values import Value, assigned, binary, settled
+from .scopes import Evaluate, Expression, Index, Names, Place, Scope
+from .values import Value, assigned, binary, replaced, settled, value
 from .world import Row, Spawn
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
@@ -23,12 +25,16 @@ MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 class Effects(Surroundings):
     """Surroundings that steps act on."""
 
-    def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
+    def write(self, row: Row, field: str, index: Index, new: Value) -> None:
         """Write a row's own field, or an element of it."""
         raise NotImplementedError
 
-    def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
+    def send(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
         """Send a message, which arrives after the last row; in turns at once."""
+        raise NotImplementedError
+
+    def cut_off(self, condition: ast.expr) -> None:
+        """Take note that a `while` has ended with its condition still true."""
         raise NotImplementedError
 
     def despawn(self, scope: Scope, dead: int | Row | None) -> bool:
@@ -40,8 +46,19 @@ class Effects(Surroundings):
         raise NotImplementedError
 
 
-Step: TypeAlias = Callable[[Effects, Scope], bool]
-"""Acts for a row; returns True if the row's later steps do not happen."""
+Signal = Enum("Signal", "BREAK CONTINUE RETURN")
+"""What ends a block before its last step."""
+Step: TypeAlias = Callable[[Effects, Scope], Signal | None]
+"""Acts for a row; returns a signal if the next steps do not happen."""
+Passes: TypeAlias = Callable[[Effects, Scope], Iterator[None]]
+"""Begins each pass of a loop, before it yields."""
+_SIGNALS: Final = {
+    ast.Break: Signal.BREAK,
+    ast.Continue: Signal.CONTINUE,
+    ast.Return: Signal.RETURN,
+    ast.Pass: None,
+}
+_COMMANDS: Final = ("die", "destroy", "spawn")
 
 
 @dataclass(frozen=True)
@@ -51,12 +68,14 @@ class CompiledKernel:
     kernel: Kernel
     names: Names
     where: Callable[[Scope], bool]
-    steps: Sequence[Step]
+    act: Step
 
     @property
     def is_mortal(self) -> bool:
         """True if a kernel spawns or destroys: rows of the dead do not run then."""
-        return any(isinstance(step, ast.Expr) for step in self.kernel.steps)
+        parts = [part for step in self.kernel.steps for part in ast.walk(step)]
+        calls = [part.func for part in parts if isinstance(part, ast.Call)]
+        return any(isinstance(call, ast.Name) and call.id in _COMMANDS for call in calls)
 
 
 def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
@@ -65,8 +84,8 @@ def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
     compiler = StepCompiler(schema, kernel, names)
     with np.errstate(all="ignore"):
         where = compiler.expressions.condition(kernel.where)
-        steps = [compiler.compile(step) for step in kernel.steps]
-    return CompiledKernel(kernel, names, where, steps)
+        act = compiler.block(kernel.steps)
+    return CompiledKernel(kernel, names, where, act)
 
 
 class StepCompiler:
@@ -76,9 +95,29 @@ class StepCompiler:
         self._schema, self._kernel, self._names = schema, kernel, names
         self.expressions = ExpressionCompiler(names)
 
+    def block(self, nodes: Sequence[ast.stmt]) -> Step:
+        """Return steps, one after the other until a signal, as a closure."""
+        steps = [self.compile(node) for node in nodes]
+
+        def act(run: Effects, scope: Scope) -> Signal | None:
+            for step in steps:
+                signal = step(run, scope)
+                if signal is not None:
+                    return signal
+            return None
+
+        return act
+
     def compile(self, step: ast.stmt) -> Step:
         """Return a step as a closure."""
         match step:
+            case ast.If(test, body, others):
+                return self._branches(test, body, others)
+            case ast.While() | ast.For():
+                return self._loop(step)
+            case ast.Break() | ast.Continue() | ast.Return() | ast.Pass():
+                signal = _SIGNALS[type(step)]
+                return lambda run, scope: signal
             case ast.Assign([target], node):
                 return self._assignment(target, "", node)
             case ast.AugAssign(target, sign, node):
@@ -89,6 +128,86 @@ class StepCompiler:
                 return self._despawn(call)
         raise TypeError(ast.dump(step))
 
+    # Branches and loops
+
+    def _branches(
+        self, test: ast.expr, body: Sequence[ast.stmt], others: Sequence[ast.stmt]
+    ) -> Step:
+        holds = self.expressions.condition(test)
+        yes, no = self.block(body), self.block(others)
+        return lambda run, scope: (yes if holds(scope) else no)(run, scope)
+
+    def _loop(self, step: ast.While | ast.For) -> Step:
+        match step:
+            case ast.While(test, body):
+                passes = self._while(test)
+                act = self.block(body)
+            case ast.For(ast.Name(name), ast.Name(near), body):
+                passes = self._for_neighbours(name, near)
+                act = self.block(body)
+                del self._names.loops[name]
+            case ast.For(ast.Name(name), ast.Call(_, bounds), body):
+                passes = self._for_range(name, bounds)
+                act = self.block(body)
+                del self._names.locals[name]
+            case _:
+                raise TypeError(ast.dump(step))
+
+        def loop(run: Effects, scope: Scope) -> Signal | None:
+            who, signal = scope.who, None
+            for _ in passes(run, scope):
+                signal = act(run, scope)
+                if signal in (Signal.BREAK, Signal.RETURN):
+                    break
+            scope.draw_for(who)
+            return signal if signal is Signal.RETURN else None
+
+        return loop
+
+    def _while(self, test: ast.expr) -> Passes:
+        holds, at_most = self.expressions.condition(test), self._kernel.at_most
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            for number in itertools.count(1):
+                scope.enter(who, number)
+                if not holds(scope):
+                    return
+                if number > at_most:
+                    run.cut_off(test)
+                    return
+                yield
+
+        return passes
+
+    def _for_range(self, name: str, bounds: Sequence[ast.expr]) -> Passes:
+        evaluates = [self.expressions.compile(bound).evaluate for bound in bounds]
+        self._names.locals[name] = value("i64", 0)
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            numbers = range(*(evaluate(scope).one for evaluate in evaluates))
+            for number, i in enumerate(numbers, 1):
+                scope.enter(who, number)
+                scope.locals[name] = value("i64", i)
+                yield
+
+        return passes
+
+    def _for_neighbours(self, name: str, near: str) -> Passes:
+        """Return passes with the neighbours that there are when the loop begins and live on."""
+        hood = self._names.loops[name] = self._names.hoods[near]
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            for neighbour in run.nearby[near].around(scope.rows):
+                if all(map(run.world.lives, neighbour.rows.values())):
+                    scope.enter(who, run.who(hood.among, neighbour.row))
+                    scope.loops[name] = neighbour
+                    yield
+
+        return passes
+
     # Assignments and messages
 
     def _assignment(self, target: ast.expr, sign: str, node: ast.expr) -> Step:
@@ -96,6 +215,8 @@ class StepCompiler:
             return self._local(target, sign, node)
         old = self.expressions.compile(target)
         assert old.place is not None
+        if not old.place.component:
+            return self._element(old, old.place, sign, self.expressions.compile(node))
         if old.place.is_own:
             return self._own_field(old, old.place, sign, self.expressions.compile(node))
         sign, node = _message_parts(target, sign, node)
@@ -108,51 +229,51 @@ class StepCompiler:
         if old is None:
             locals_[name] = settled(new.sample)
 
-            def first(run: Effects, scope: Scope) -> bool:
+            def first(run: Effects, scope: Scope) -> None:
                 scope.locals[name] = settled(evaluate(scope))
-                return False
 
             return first
 
-        def again(run: Effects, scope: Scope) -> bool:
+        def again(run: Effects, scope: Scope) -> None:
             result = evaluate(scope)
             if sign:
                 result = binary(sign, scope.locals[name], result)
             scope.locals[name] = assigned(result, old)
-            return False
 
         return again
 
-    def _own_field(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
-        evaluate, field, find = new.evaluate, target.field, target.find
-        read, like = old.evaluate, old.sample
+    def _element(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
+        """Return an assignment to an element of a local, which is a copy of its own."""
+        work_out, name = _result(old, sign, new), target.field
 
-        def act(run: Effects, scope: Scope) -> bool:
-            result = evaluate(scope)
-            if sign:
-                result = binary(sign, read(scope), result)
-            row = find(scope)
+        def act(run: Effects, scope: Scope) -> None:
+            result, index = work_out(scope), target.index(scope)
+            if index is not None:
+                scope.locals[name] = replaced(scope.locals[name], index, result)
+
+        return act
+
+    def _own_field(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
+        work_out, field = _result(old, sign, new), target.field
+
+        def act(run: Effects, scope: Scope) -> None:
+            result, index, row = work_out(scope), target.index(scope), target.find(scope)
             assert row is not None
-            run.write(row, field, target.index, assigned(result, like))
-            return False
+            if index is not None:
+                run.write(row, field, index, result)
 
         return act
 
     def _message(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return a step that sends a message; nobody hears from the dead."""
-        evaluate, read, find, like = new.evaluate, old.evaluate, target.find, old.sample
-        is_deferred = not sign or sign in MESSAGES
+        is_deferred = sign in MESSAGES
+        work_out = _result(old, "" if is_deferred else sign, new)
+        sent = sign if is_deferred else ""
 
-        def act(run: Effects, scope: Scope) -> bool:
-            row = find(scope)
-            if row is None or not run.world.lives(scope.row):
-                return False
-            result = evaluate(scope)
-            if not is_deferred:
-                result = binary(sign, read(scope), result)
-            message = assigned(result, like)
-            run.send(row, target.field, target.index, sign if is_deferred else "", message)
-            return False
+        def act(run: Effects, scope: Scope) -> None:
+            row, index = target.find(scope), target.index(scope)
+            if row is not None and index is not None and run.world.lives(scope.row):
+                run.send(row, target.field, index, sent, work_out(scope))
 
         return act
 
@@ -163,15 +284,15 @@ class StepCompiler:
         where = self._where(call)
         is_entity = handle is not None and handle.sample.type == "entity"
 
-        def act(run: Effects, scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> Signal | None:
             if not where(scope):
-                return False
+                return None
             dead: int | Row | None = scope.row.owner or scope.row
             if handle is not None:
                 number = handle.evaluate(scope).one
                 world = run.world
                 dead = number if is_entity else world.with_id(handle.sample.target, number)
-            return run.despawn(scope, dead)
+            return Signal.RETURN if run.despawn(scope, dead) else None
 
         return act
 
@@ -186,7 +307,7 @@ class StepCompiler:
                 values_of.setdefault(name, []).append((str(keyword.arg), new))
         where = self._where(call)
 
-        def act(run: Effects, scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> None:
             if where(scope):
                 world = run.world
                 spawn = world.spawned(bundles)
@@ -195,12 +316,19 @@ class StepCompiler:
                         like = world.field(name, field).initial
                         spawn[name][field] = assigned(new(scope), like)
                 run.spawn(spawn)
-            return False
 
         return act
 
     def _where(self, call: ast.Call) -> Callable[[Scope], bool]:
         return self.expressions.condition(next((keyword.value for keyword in call.keywords), None))
+
+
+def _result(old: Expression, sign: str, new: Expression) -> Evaluate:
+    """Return what is put in the place of an old value: a new one, or an operation of both."""
+    evaluate, read, like = new.evaluate, old.evaluate, old.sample
+    if not sign:
+        return lambda scope: assigned(evaluate(scope), like)
+    return lambda scope: assigned(binary(sign, read(scope), evaluate(scope)), like)
 
 
 def _message_parts(target: ast.expr, sign: str, node: ast.expr) -> tuple[str, ast.expr]:
