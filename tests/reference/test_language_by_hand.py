@@ -377,15 +377,25 @@ for other in other:
 
 
 def test_a_neighbour_is_this_very_row_of_many() -> None:
-    leaf = {"instances": "many", "ids": True, "fields": {"at": "f64[2]", "n": "i64"}}
-    kernel = {
-        "near": {"leaves": {"radius": 1, "among": "Leaf"}},
-        "steps": ["for leaf in leaves:\n  leaf.Leaf.n += 1\n  leaf.Leaf.n += Node.k"],
-    }
+    """Entity 1 has two leaves: a reference leads to the first, a loop to each."""
+    leaf = {"instances": "many", "ids": True, "fields": {"at": "f64[2]", "n": "i64", "x": "f64"}}
     leaf["space"] = {"field": "at"}
-    world = game(kernel, ks(5), Leaf=leaf, Node=NODE)
-    hood = world.schema.kernels["go"].near
-    assert hood["leaves"].name == "leaves"
+    steps = """
+for leaf in leaves:
+    leaf.Leaf.n += 1
+    n = leaf
+    n.Leaf.n += 10
+    Leaf.x = random()
+"""
+    kernel = {"over": "Leaf", "near": {"leaves": {"radius": 9}}, "steps": [steps]}
+    world = game(kernel, [], Leaf=leaf)
+    world.entities |= {1, 2}
+    for k, owner in enumerate((1, 1, 2), 71):
+        world.add("Leaf", owner, k)
+    call(world, "go")
+    assert world.column("Leaf", "n") == [2 + 10 * 4, 2, 2 + 10 * 2]
+    pairs = (71, 73), (72, 73), (73, 72)  # the last whom of each, told by their ids
+    assert world.column("Leaf", "x") == [unit(within(*pair), 0) for pair in pairs]
 
 
 def test_loops_and_questions_about_others_go_together() -> None:

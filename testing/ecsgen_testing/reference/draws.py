@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import random_numbers
+from .neighbours import Neighbour
 from .scopes import Compiler, Expression, Scope
 from .values import Value, binary, cast, value
 
@@ -54,7 +55,7 @@ class DrawCompiler(Compiler):
         evaluate = between if name == "uniform" else numbers_of
         return Expression(evaluate, value("f64", 0, shape))
 
-    def _choice_of(self, name: str, component: str) -> Expression:
+    def _choice_of(self, name: str, component: str, keywords: Sequence[ast.keyword]) -> Expression:
         """Return `choice` of all that lived before the kernel, or `random_empty` of a component."""
         number = self.names.reserve(1)
         if name == "random_empty":
@@ -68,8 +69,15 @@ class DrawCompiler(Compiler):
             )
         self.names.chosen.add(component)
 
+        where = type(self)(self.names, component).condition(keywords[0].value if keywords else None)
+
         def evaluate(scope: Scope) -> Value:
-            row = one_of(scope, number, scope.run.candidates[component])
+            rows = scope.run.candidates[component]
+            if keywords:
+                nowhere = value("f64", 0)
+                meetings = [scope.meeting(Neighbour({component: row}, nowhere)) for row in rows]
+                rows = [meeting.met.row for meeting in meetings if where(meeting)]
+            row = one_of(scope, number, rows)
             world = scope.run.world
             return world.reference(component, row if row and world.lives(row) else None)
 

@@ -10,7 +10,7 @@ from functools import partial, reduce
 
 from . import values
 from .draws import DRAWS
-from .neighbours import Hood, Neighbour
+from .neighbours import Hood, Neighbour, candidates
 from .operations import (
     arithmetic,
     conditional,
@@ -148,7 +148,9 @@ class ExpressionCompiler(QuestionCompiler):
         return name in self.names.loops or name == self._asked
 
     def _hood(self, name: str) -> Hood:
-        return self.names.loops.get(name) or self.names.hoods[name]
+        if name in self.names.loops:
+            return self.names.loops[name]
+        return self.names.hoods.get(name) or candidates(name)
 
     def _neighbour(self, name: str) -> Expression:
         """Return the handle of a neighbour."""
@@ -185,7 +187,7 @@ class ExpressionCompiler(QuestionCompiler):
 
         if name == "offset":
             return Expression(offset, sample)
-        return Expression(lambda scope: values.norm(offset(scope)), values.norm(sample))
+        return Expression(lambda scope: hood.distance(offset(scope)), hood.distance(sample))
 
     def row_of(self, node: ast.Attribute) -> FindRow:
         """Return how to find the row of `H.Component`: a neighbour's, an entity's, or the first on
@@ -259,7 +261,7 @@ class ExpressionCompiler(QuestionCompiler):
         if name in DRAWS:
             return self._draw(name, args)
         if component and name in ("choice", "random_empty"):
-            return self._choice_of(name, component)
+            return self._choice_of(name, component, node.keywords)
         if name in ("min", "max", "sum") and self._is_of_elements(node):
             return operation(partial(values.of_elements, name), self.compile(args[0]))
         if name in QUESTIONS or (name in ("min", "max") and len(args) == 1):

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import Final
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from . import values
 from .draws import DrawCompiler, one_of
+from .neighbours import Hood
+from .random_numbers import unit_number, word
 from .scopes import Evaluate, Expression, Scope
-from .values import Value, cast, gathered, value
+from .values import Value, assigned, cast, gathered, value
 
-QUESTIONS: Final = ("count", "sum", "mean", "nearest", "choice", "max_by", "min_by")
+QUESTIONS: Final = ("count", "sum", "mean", "nearest", "choice", "max_by", "min_by", "mode")
+GATHERED: Final = ("sum", "mean", "min", "max", "mode")
+Choose: TypeAlias = Callable[[list[Scope]], Scope | None]
+"""Chooses one of the neighbours, if it may."""
 
 
 class QuestionCompiler(DrawCompiler):
     """Compiler of questions."""
 
     def _question(self, name: str, node: ast.Call) -> Expression:
-        near = self._named(node)
-        number = self.names.reserve(1) if name in ("choice", "max_by", "min_by") else 0
-        inner = type(self)(self.names, near)
-        where = inner.condition(next((keyword.value for keyword in node.keywords), None))
+        near, names = self._named(node), self.names
+        number = names.reserve(1) if name in ("choice", "max_by", "min_by") else 0
+        inner = type(self)(names, near)
+        keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        where = inner.condition(keywords.get("where"))
 
         def matching(scope: Scope) -> list[Scope]:
             neighbours = scope.run.nearby[near].around(scope.rows)
@@ -37,27 +45,29 @@ class QuestionCompiler(DrawCompiler):
             )
         assert answer is not None
         asked = inner.compile(answer)
-        sample = values.settled(asked.sample)
-        if name in ("sum", "mean", "min", "max"):
-
-            def gathered_(scope: Scope) -> Value:
-                answers = [cast(sample.type, asked.evaluate(each)) for each in matching(scope)]
-                return gathered(name, answers, sample)
-
-            return Expression(gathered_, gathered(name, [], sample))
-        keys = [inner.compile(key).evaluate for key in node.args[1:]]
-        none = value(sample.type, 0, sample.shape)
+        like = values.settled(asked.sample)
+        sample = gathered(name, [], like) if name in GATHERED else value(like.type, 0, like.shape)
+        choose: Choose
+        if name == "nearest":
+            choose = _Nearest(names.hoods[near])
+        elif "weight" in keywords:
+            choose = _Weighted(number, inner.compile(keywords["weight"]).evaluate)
+        else:
+            keys = [inner.compile(key).evaluate for key in node.args[1:]]
+            choose = _Best(number, name, keys)
+        none = self.compile(keywords["none"]).evaluate if "none" in keywords else None
 
         def evaluate(scope: Scope) -> Value:
             scopes = matching(scope)
-            if name == "nearest":
-                squares = [values.dot(s.met.offset, s.met.offset).one for s in scopes]
-                best_scope = scopes[squares.index(min(squares))] if scopes else None
-            else:
-                best_scope = one_of(scope, number, best(name, scopes, keys))
-            return cast(sample.type, asked.evaluate(best_scope)) if best_scope else none
+            if name in GATHERED:
+                if scopes or none is None:
+                    answers = [cast(like.type, asked.evaluate(each)) for each in scopes]
+                    return gathered(name, answers, like)
+            elif (chosen := choose(scopes)) is not None:
+                return cast(like.type, asked.evaluate(chosen))
+            return sample if none is None else assigned(none(scope), sample)
 
-        return Expression(evaluate, none)
+        return Expression(evaluate, sample)
 
     def _is_of_elements(self, node: ast.Call) -> bool:
         """Return True for `min`, `max` or `sum` of the elements of a shape: within a question, or
@@ -81,8 +91,53 @@ class QuestionCompiler(DrawCompiler):
         if len(hoods) == 1:
             return next(iter(hoods))
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        (near,) = names & {*hoods} or hoods
+        (near,) = (names & {*hoods}) - {*self.names.loops} or hoods
         return near
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The neighbour at the least distance, the first of several; NaN is nobody's nearest."""
+
+    hood: Hood
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        squares = [(self.hood.square(scope.met.offset).one, scope) for scope in scopes]
+        comparable = [pair for pair in squares if pair[0] == pair[0]]
+        return min(comparable, key=lambda pair: pair[0])[1] if comparable else None
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """A neighbour by chance, each as likely as its weight has it; none without any weight."""
+
+    number: int
+    weight: Evaluate
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        total, sums = 0.0, list[float]()
+        for scope in scopes:
+            weight = cast("f64", self.weight(scope)).one
+            total += weight if 0 < weight < math.inf else 0.0
+            sums.append(total)
+        if not scopes:
+            return None
+        limit = total * unit_number(word(scopes[0].stem, self.number))
+        pairs = zip(scopes, sums, strict=True)
+        return next((scope for scope, running in pairs if running > limit), None)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """A neighbour by chance of those with the best keys."""
+
+    number: int
+    name: str
+    keys: Sequence[Evaluate]
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        candidates = best(self.name, scopes, self.keys)
+        return one_of(candidates[0], self.number, candidates) if candidates else None
 
 
 def best(name: str, scopes: list[Scope], keys: Sequence[Evaluate]) -> list[Scope]:

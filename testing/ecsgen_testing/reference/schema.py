@@ -47,7 +47,8 @@ class Near:
     """A neighbourhood of a kernel as written."""
 
     name: str
-    radius: float | str
+    radius: float | str | None = None
+    """None: everybody."""
     among: str = ""
     hood: str = ""
     center: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -337,6 +338,9 @@ def gathered(name: str, answers: list[Value], sample: Value) -> Value:
     if name in ("min", "max"):
         nothing = value(sample.type, math.nan if is_float else 0, sample.shape)
         return function(name, answers) if answers else nothing
+    if name == "mode":
+        counted = Counter(answer.one for answer in answers)
+        return value(sample.type, max(counted, key=counted.__getitem__, default=0))
     wide = "f64" if is_float or name == "mean" else "i64" if sample.kind == "i" else "u64"
     total = value(wide, 0, sample.shape)
     for answer in answers:
