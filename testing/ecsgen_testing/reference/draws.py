@@ -81,8 +81,7 @@ class DrawCompiler(Compiler):
             world = scope.run.world
             return world.reference(component, row if row and world.lives(row) else None)
 
-        is_owned = self.schema.components[component].is_owned
-        return Expression(evaluate, value("entity" if is_owned else f"id<{component}>", 0))
+        return Expression(evaluate, value(self.schema.handle_type(component), 0))
 
 
 def one_of(scope: Scope, number: int, candidates: Sequence[Any]) -> Any:

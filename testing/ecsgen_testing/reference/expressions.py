@@ -10,7 +10,7 @@ from functools import partial, reduce
 
 from . import values
 from .draws import DRAWS
-from .neighbours import Hood, Neighbour, candidates
+from .neighbours import Hood, candidates
 from .operations import (
     arithmetic,
     conditional,
@@ -102,6 +102,9 @@ class ExpressionCompiler(QuestionCompiler):
             return self._field(Place(_own_row, names.home, name, is_own=True))
         if name == "entity":
             return Expression(lambda scope: value("entity", scope.row.owner), value("entity", 0))
+        if name == "self":
+            sample = value(self.schema.handle_type(self._members[0]), 0)
+            return Expression(lambda scope: _handle(scope, scope.row), sample)
         if self._is_neighbour(name):
             return self._neighbour(name)
         if name in ("offset", "distance") and self._asked:
@@ -154,12 +157,10 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _neighbour(self, name: str) -> Expression:
         """Return the handle of a neighbour."""
-        there = self._hood(name).there
-        owned = self.schema.components[there].is_owned
-        sample = value("entity" if owned else f"id<{there}>", 0)
+        sample = value(self.schema.handle_type(self._hood(name).there), 0)
         if name not in self.names.loops:
             return Expression(_neighbour_handle, sample)
-        return Expression(lambda scope: _handle(scope, scope.loops[name]), sample)
+        return Expression(lambda scope: _handle(scope, scope.loops[name].row), sample)
 
     def _row_met(self, name: str, component: str) -> FindRow:
         """Return how to find a neighbour's row: in a loop it may have died since."""
@@ -258,6 +259,12 @@ class ExpressionCompiler(QuestionCompiler):
             component = ""
         if name == "exists":
             return self._exists(args[0])
+        if name == "full":
+            cell, there = self.compile(args[0]).evaluate, ast.unparse(args[1])
+            return Expression(
+                lambda scope: value("bool", scope.run.is_full(there, cell(scope).one)),
+                value("bool", False),
+            )
         if name in DRAWS:
             return self._draw(name, args)
         if component and name in ("choice", "random_empty"):
@@ -315,13 +322,12 @@ def _own_row(scope: Scope) -> Row | None:
     return scope.row
 
 
-def _handle(scope: Scope, neighbour: Neighbour) -> Value:
-    row = neighbour.row
+def _handle(scope: Scope, row: Row) -> Value:
     return scope.run.world.reference(row.component, row)
 
 
 def _neighbour_handle(scope: Scope) -> Value:
-    return _handle(scope, scope.met)
+    return _handle(scope, scope.met.row)
 
 
 def _row_with_id(head: Expression) -> FindRow:

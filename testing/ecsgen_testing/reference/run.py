@@ -16,7 +16,7 @@ from .schema import Kernel, Schema
 from .scopes import Index, Scope
 from .statements import CompiledKernel, Effects, compile_kernel
 from .values import Value, binary, replaced, value
-from .world import Actor, Row, Spawn, World
+from .world import Actor, Change, Row, Spawn, World
 
 Message = tuple[Row, str, Index, str, Value]
 """A row, a field, the index of an element, the operator and the operand."""
@@ -64,6 +64,9 @@ class Run(Effects):
         self.despawned: dict[int | Row, None] = {}
         """Entities, and rows without owner, in the order of their deaths."""
         self.spawned: list[Spawn] = []
+        self._handles: list[int] = []
+        """Those of the spawned, if the kernel keeps handles."""
+        self.changes: list[Change] = []
         self.written: set[tuple[str, str]] = set()
         """Components and fields."""
         self._messages: list[Message] = []
@@ -111,9 +114,11 @@ class Run(Effects):
                 self._deliver(*message)
 
     def apply(self) -> None:
-        """Apply despawns, then spawns, to the rows of the interpreter's own world."""
+        """Apply despawns, removals, spawns, then additions, to the interpreter's own world."""
         self._apply_despawns()
+        self._remove_components()
         self._apply_spawns()
+        self._add_components()
 
     def _run_rows(self) -> None:
         compiled, scopes = self._compiled, self.scopes
@@ -177,16 +182,11 @@ class Run(Effects):
 
     def _move(self, row: Row, field: str, new: Value) -> None:
         name, old = row.component, int(row.cells[field].one)
-        if new.one == old or not self.world.lives(row) or not self._has_capacity(name, new.one):
+        if new.one == old or not self.world.lives(row) or self.is_full(name, new.one):
             return
         if self.in_turns:
             self.occupants(name).move(row, old, new.one)
         row.cells[field] = new
-
-    def _has_capacity(self, name: str, cell: int) -> bool:
-        component = self.components[name]
-        is_full = self.in_turns and self.occupants(name).count(cell) >= component.capacity
-        return self.world.grids[component.grid].has(cell) and not is_full
 
     # Spawns and despawns
 
@@ -211,14 +211,27 @@ class Run(Effects):
                 if row is dead or row.owner == dead:
                     occupants.release(self.cell_number(row))
 
-    def spawn(self, spawn: Spawn) -> None:
-        """Spawn, unless a cell has no capacity."""
+    def spawn(self, spawn: Spawn) -> int:
+        """Spawn, unless a cell has no capacity; return the handle, if the kernel keeps handles."""
         stands = [(name, self.components[name].stands) for name in spawn]
         cells = [(name, int(spawn[name][f].one)) for name, f in stands if f in spawn[name]]
-        if all(self._has_capacity(name, cell) for name, cell in cells):
-            self.spawned.append(spawn)
-            for name, cell in cells if self.in_turns else ():
-                self.occupants(name).reserve(cell)
+        if any(self.is_full(name, cell) for name, cell in cells):
+            return 0
+        self.spawned.append(spawn)
+        for name, cell in cells if self.in_turns else ():
+            self.occupants(name).reserve(cell)
+        if not self._compiled.names.keeps_handles:
+            return 0
+        (handle,) = self.world.new_handles("" if self._is_owned(spawn) else next(iter(spawn)), [0])
+        self._handles.append(handle)
+        return handle
+
+    def _is_owned(self, spawn: Spawn) -> bool:
+        return any(self.components[name].is_owned for name in spawn)
+
+    def change(self, change: Change) -> None:
+        """Let an entity get or lose a component after the pass."""
+        self.changes.append(change)
 
     def _apply_despawns(self) -> None:
         for dead in self.despawned:
@@ -233,22 +246,47 @@ class Run(Effects):
             self.world.remove(first)
             self.world.remove([row for row in removed if row not in first])
 
+    def _remove_components(self) -> None:
+        removed = {(c.owner, c.component) for c in self.changes if c.cells is None}
+        rows = [row for rows in self.world.rows.values() for row in rows if self.world.lives(row)]
+        self.world.remove(row for row in rows if (row.owner, row.component) in removed)
+
     def _apply_spawns(self) -> None:
-        has_owner = [any(self.components[name].is_owned for name in s) for s in self.spawned]
-        owners = [0] * sum(has_owner)
-        handles = iter(self.world.new_handles("", owners) if owners else ())
-        new: dict[str, list[Row]] = defaultdict(list)
-        for spawn, is_owned in zip(self.spawned, has_owner, strict=True):
-            owner = next(handles) if is_owned else 0
-            self.world.entities |= {owner} - {0}
+        world, new = self.world, defaultdict[str, list[Row]](list)
+        owned = [spawn for spawn in self.spawned if self._is_owned(spawn)]
+        handles = iter(self._handles)
+        if not self._handles and owned:
+            handles = iter(world.new_handles("", [0] * len(owned)))
+        for spawn in self.spawned:
+            handle = next(handles) if self._handles or self._is_owned(spawn) else 0
+            owner, id_ = (handle, 0) if self._is_owned(spawn) else (0, handle)
+            world.entities |= {owner} - {0}
             for name, cells in spawn.items():
-                new[name].append(self.world.new_row(name, owner, 0, cells))
+                new[name].append(world.new_row(name, owner, id_, cells))
         for name, rows in new.items():
-            if self.components[name].has_ids:
-                ids = self.world.new_handles(name, [row.owner for row in rows])
-                for row, id_ in zip(rows, ids, strict=True):
-                    row.id = id_
-            self.world.append(name, rows)
+            self._append(name, rows)
+
+    def _add_components(self) -> None:
+        """Add components, one after the other; who has one already keeps it."""
+        for owner, name, cells, replaces in self.changes:
+            if cells is None or owner not in self.world.entities:
+                continue
+            for component, fields in {**self.world.spawned([name]), name: cells}.items():
+                row = self.world.first(component, owner)
+                new = self.world.new_row(component, owner, 0, fields)
+                is_another = component == name and self.components[name].has_many
+                if row is None or is_another:
+                    self._append(component, [new])
+                elif component == name and replaces:
+                    row.cells = new.cells
+
+    def _append(self, name: str, rows: list[Row]) -> None:
+        """Append new rows, which get ids."""
+        if self.components[name].has_ids and not all(row.id for row in rows):
+            ids = self.world.new_handles(name, [row.owner for row in rows])
+            for row, id_ in zip(rows, ids, strict=True):
+                row.id = id_
+        self.world.append(name, rows)
 
 
 def _depth(row: Row) -> int:

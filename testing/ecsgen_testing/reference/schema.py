@@ -169,6 +169,10 @@ class Schema:
         home, _, own_name = name.rpartition(".")
         return (self.components[home] if home else self).kernels[own_name]
 
+    def handle_type(self, component: str) -> str:
+        """Return the type of handles that lead to rows: of their entities, or ids without owner."""
+        return "entity" if self.components[component].is_owned else f"id<{component}>"
+
     def members_of(self, name: str) -> list[str]:
         """Return the components that each row of a component, group or query has."""
         if name in self.components:

@@ -105,6 +105,8 @@ class Names:
     """Samples of the locals that steps before have set."""
     loops: dict[str, Hood] = field(default_factory=dict)
     """Neighbourhoods of the loops around what is compiled."""
+    keeps_handles: bool = False
+    """True if locals have the handles of newborn."""
     draws: int = 0
     """Numbers that are drawn by what was compiled up to now."""
     chosen: set[str] = field(default_factory=set)

@@ -67,6 +67,12 @@ class Sight:
             self._occupants[name] = Occupants(self, name)
         return self._occupants[name]
 
+    def is_full(self, name: str, cell: int) -> bool:
+        """Return True if a cell has no room for another row of a component, or is none."""
+        component = self.components[name]
+        has_cell = self.world.grids[component.grid].has(cell)
+        return not has_cell or self.occupants(name).count(cell) >= component.capacity
+
     def standing(self, name: str, cell: int) -> list[Row]:
         """Return the rows of a component on a cell, in row order, then as they came there."""
         return self.occupants(name).standing(cell)

@@ -16,7 +16,7 @@ from .neighbours import Surroundings
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Index, Names, Place, Scope
 from .values import Value, assigned, binary, replaced, settled, value
-from .world import Row, Spawn
+from .world import Cells, Change, Row, Spawn
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 """Operators of messages, which are applied when they arrive."""
@@ -41,8 +41,12 @@ class Effects(Surroundings):
         """Despawn an entity or a row; return True if it is the scope's own."""
         raise NotImplementedError
 
-    def spawn(self, spawn: Spawn) -> None:
-        """Spawn, unless a cell has no capacity."""
+    def spawn(self, spawn: Spawn) -> int:
+        """Spawn, unless a cell has no capacity; return the handle, if the kernel keeps handles."""
+        raise NotImplementedError
+
+    def change(self, change: Change) -> None:
+        """Let an entity get or lose a component after the pass."""
         raise NotImplementedError
 
 
@@ -58,7 +62,7 @@ _SIGNALS: Final = {
     ast.Return: Signal.RETURN,
     ast.Pass: None,
 }
-_COMMANDS: Final = ("die", "destroy", "spawn")
+_COMMANDS: Final = ("die", "destroy", "spawn", "add", "remove")
 
 
 @dataclass(frozen=True)
@@ -118,12 +122,16 @@ class StepCompiler:
             case ast.Break() | ast.Continue() | ast.Return() | ast.Pass():
                 signal = _SIGNALS[type(step)]
                 return lambda run, scope: signal
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("spawn")) as call):
+                return self._spawn(call, name)
             case ast.Assign([target], node):
                 return self._assignment(target, "", node)
             case ast.AugAssign(target, sign, node):
                 return self._assignment(target, SIGNS[type(sign)], node)
             case ast.Expr(ast.Call(ast.Name("spawn")) as call):
                 return self._spawn(call)
+            case ast.Expr(ast.Call(ast.Name("add" | "remove" as name)) as call):
+                return self._change(call, is_removed=name == "remove")
             case ast.Expr(ast.Call() as call):
                 return self._despawn(call)
         raise TypeError(ast.dump(step))
@@ -296,31 +304,61 @@ class StepCompiler:
 
         return act
 
-    def _spawn(self, call: ast.Call) -> Step:
-        bundles: list[str] = []
-        values_of: dict[str, list[tuple[str, Evaluate]]] = {}
-        for part in call.args:
-            name = ast.unparse(part.func if isinstance(part, ast.Call) else part)
-            bundles.append(name)
-            for keyword in part.keywords if isinstance(part, ast.Call) else ():
-                new = self.expressions.compile(keyword.value).evaluate
-                values_of.setdefault(name, []).append((str(keyword.arg), new))
-        where = self._where(call)
+    def _spawn(self, call: ast.Call, local: str = "") -> Step:
+        """Return a spawn; `local`: has the handle from now on, null if nobody is born."""
+        parts = [self._component(part) for part in call.args]
+        where, (name, _) = self._where(call), parts[0]
+        components = self._schema.components
+        is_owned = len(parts) > 1 or name not in components or components[name].is_owned
+        type_ = "entity" if is_owned else f"id<{name}>"
+        if local:
+            self._names.keeps_handles = True
+            self._names.locals[local] = value(type_, 0)
 
         def act(run: Effects, scope: Scope) -> None:
+            handle = 0
             if where(scope):
-                world = run.world
-                spawn = world.spawned(bundles)
-                for name, fields in values_of.items():
-                    for field, new in fields:
-                        like = world.field(name, field).initial
-                        spawn[name][field] = assigned(new(scope), like)
-                run.spawn(spawn)
+                spawn = run.world.spawned([name for name, _ in parts])
+                for name, work_out in parts:
+                    if name in spawn:
+                        spawn[name] |= work_out(scope)
+                handle = run.spawn(spawn)
+            if local:
+                scope.locals[local] = value(type_, handle)
 
         return act
 
+    def _change(self, call: ast.Call, is_removed: bool) -> Step:
+        *handles, part = call.args
+        owner = self.expressions.compile(handles[0] if handles else ast.Name("entity")).evaluate
+        name, work_out = self._component(part)
+        where = self._where(call)
+        replaces = any(keyword.arg == "replace" for keyword in call.keywords)
+
+        def act(run: Effects, scope: Scope) -> None:
+            if where(scope):
+                cells = None if is_removed else work_out(scope)
+                run.change(Change(owner(scope).one, name, cells, replaces))
+
+        return act
+
+    def _component(self, part: ast.expr) -> tuple[str, Callable[[Scope], Cells]]:
+        """Return the name of a component or bundle, and its fields that are set."""
+        call = part if isinstance(part, ast.Call) else ast.Call(part, [], [])
+        name = ast.unparse(call.func)
+        known = self._schema.components[name].fields if call.keywords else {}
+        fields = [
+            (field, self.expressions.compile(keyword.value).evaluate, known[field].initial)
+            for keyword in call.keywords
+            if (field := keyword.arg)
+        ]
+        return name, lambda scope: {
+            field: assigned(new(scope), like) for field, new, like in fields
+        }
+
     def _where(self, call: ast.Call) -> Callable[[Scope], bool]:
-        return self.expressions.condition(next((keyword.value for keyword in call.keywords), None))
+        conditions = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
+        return self.expressions.condition(conditions[0] if conditions else None)
 
 
 def _result(old: Expression, sign: str, new: Expression) -> Evaluate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,19 @@ Actor = dict[str, Row]
 query."""
 Spawn = dict[str, Cells]
 """The fields that a spawn sets, by component."""
+
+
+class Change(NamedTuple):
+    """A component that an entity gets or loses after a pass."""
+
+    owner: int
+    component: str
+    cells: Cells | None
+    """The fields that are set; None if it is removed."""
+    replaces: bool = False
+    """True if who has it already gets these fields."""
+
+
 NewHandles = Callable[[str, Sequence[int]], Sequence[int]]
 """Returns the ids of new rows of a component, whose owners are given (0: none), or, for "", the
 handles of as many new entities."""
@@ -113,9 +126,8 @@ class World:
     def reference(self, name: str, row: Row | None) -> Value:
         """Return the handle that leads to a row: its entity, or its id without owner; null for
         None."""
-        if self.schema.components[name].is_owned:
-            return value("entity", row.owner if row else 0)
-        return value(f"id<{name}>", row.id if row else 0)
+        type_ = self.schema.handle_type(name)
+        return value(type_, (row.owner if type_ == "entity" else row.id) if row else 0)
 
     def first(self, name: str, entity: int) -> Row | None:
         """Return the row of a living entity, of several the oldest."""
