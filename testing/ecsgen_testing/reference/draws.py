@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +14,12 @@ from .neighbours import Neighbour
 from .scopes import Compiler, Expression, Scope
 from .values import Value, binary, cast, value
 
-DRAWS: Final = ("random", "normal", "uniform", "randrange")
+DISTRIBUTIONS: dict[str, tuple[str, Callable[[int, float], float]]] = {
+    "exponential": ("f64", random_numbers.exponential_number),
+    "poisson": ("i64", random_numbers.poisson_number),
+    "bernoulli": ("bool", random_numbers.is_below),
+}
+DRAWS: Final = ("random", "normal", "uniform", "randrange", *DISTRIBUTIONS)
 
 
 class DrawCompiler(Compiler):
@@ -50,6 +55,15 @@ class DrawCompiler(Compiler):
             low, high = (cast("f64", operand(scope)) for operand in operands)
             return binary("+", low, binary("*", binary("-", high, low), numbers_of(scope)))
 
+        if name in DISTRIBUTIONS:
+            type_, distributed = DISTRIBUTIONS[name]
+            parameter = operands[0]
+            return Expression(
+                lambda scope: value(
+                    type_, distributed(words(scope)[0], cast("f64", parameter(scope)).one)
+                ),
+                value(type_, 0),
+            )
         if name == "randrange":
             return Expression(below, value("i64", 0, shape))
         evaluate = between if name == "uniform" else numbers_of

@@ -22,6 +22,7 @@ from .operations import (
     operation,
 )
 from .questions import QUESTIONS, QuestionCompiler
+from .schema import SETTINGS
 from .scopes import Expression, FindRow, Index, Names, Place, Scope
 from .values import NUMBERS, Value, cast, value
 from .world import Row
@@ -134,14 +135,15 @@ class ExpressionCompiler(QuestionCompiler):
             there = self._hood(base).there
             if name in self.schema.components[there].fields:
                 return self._field(Place(self._row_met(base, there), there, name))
+        if base == SETTINGS:
+            sample = self.schema.settings[name].initial
+            place = Place(lambda scope: scope.run.world.settings_row, SETTINGS, name)
+            return Expression(lambda scope: scope.run.world.settings[name], sample, place)
         if not self.names.home and base in self._members:
             return self._field(Place(lambda scope: scope.rows[base], base, name, is_own=True))
         if base == "parent":
             parent = Place(lambda scope: scope.row.parent, self.names.home, name)
             return self._field(parent, is_current=True)
-        if base == "settings":
-            sample = self.schema.settings[name].initial
-            return Expression(lambda scope: scope.run.world.settings[name], sample)
         enum = self.schema.enums.get(base)
         return constant(value(base, enum[name])) if enum else None
 
@@ -254,6 +256,8 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _call(self, node: ast.Call) -> Expression:
         name, args = ast.unparse(node.func), node.args
+        if isinstance(node.func, ast.Attribute):
+            return self._reduced(name)
         component = args[0].id if args and isinstance(args[0], ast.Name) else ""
         if component not in self.schema.components:
             component = ""
@@ -286,6 +290,13 @@ class ExpressionCompiler(QuestionCompiler):
         if name in NUMBERS or name == "bool":
             return operation(partial(cast, name), operands[0])
         return operation(lambda *operands: values.function(name, operands), *operands)
+
+    def _reduced(self, name: str) -> Expression:
+        """Return the value that a reduction has when the kernel is called."""
+        reduction = self.names.reduction(name)
+        rows = type(self)(Names.of(self.schema, reduction)).compile(reduction.value)
+        type_ = values.reduced_type(reduction.function, rows.sample)
+        return Expression(lambda scope: scope.run.reduced[name], value(type_, 0))
 
     def _coords(self, cell: Expression) -> Expression:
         name, evaluate = cell.sample.target, cell.evaluate

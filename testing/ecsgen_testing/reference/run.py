@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import random_numbers
-from .schema import Kernel, Schema
+from .reductions import reduced_value
+from .schema import SETTINGS, Kernel, Schema
 from .scopes import Index, Scope
 from .statements import CompiledKernel, Effects, compile_kernel
 from .values import Value, binary, replaced, value
@@ -22,7 +23,9 @@ Message = tuple[Row, str, Index, str, Value]
 """A row, a field, the index of an element, the operator and the operand."""
 
 
-def call(world: World, name: str, rows: Sequence[int] | None = None, **arguments: Any) -> Run:
+def call(
+    world: World, name: str | Kernel, rows: Sequence[int] | None = None, **arguments: Any
+) -> Run:
     """Call a kernel: `Boid.steer`, or `drift` of the world."""
     run = Run(world, name, rows, arguments)
     run.act()
@@ -38,11 +41,36 @@ def step(world: World, schedule: str, **arguments: Any) -> None:
         since = world.tick - entry.get("from", 0)
         if since < 0 or since % entry.get("every", 1):
             continue
-        if entry["run"] == "tick":
-            world.tick += 1
-        elif entry["run"] not in world.schema.tables:
-            names = world.schema.kernel(entry["run"]).args
-            call(world, entry["run"], None, **{name: arguments[name] for name in names})
+        if "set" in entry:
+            call(world, _setter(entry["set"], entry["to"]))
+        else:
+            _repeat(world, entry, arguments)
+
+
+@cache
+def _setter(setting: str, text: str) -> Kernel:
+    document = {"over": SETTINGS, "turns": "rows", "steps": [f"{setting} = {text}"]}
+    return Kernel(f"set {setting}", "", document)
+
+
+def _repeat(world: World, entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Run what an entry names, once, so many times, or while a reduction is true."""
+    names = [entry["run"]] if isinstance(entry["run"], str) else entry["run"]
+    home, _, condition = entry.get("while", "").removesuffix("()").partition(".")
+    for _ in range(entry["at_most"] if home else entry.get("times", 1)):
+        for name in names:
+            if name == "tick":
+                world.tick += 1
+            elif name not in world.schema.tables:
+                args = world.schema.kernel(name).args
+                call(world, name, None, **{key: arguments[key] for key in args})
+        if home:
+            reduction = world.schema.components[home].reductions[condition]
+            if reduced_value(world, reduction).one == 0:
+                return
+    if home:
+        text = f"{entry['while']} was still true after {entry['at_most']} passes of {names}"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 @cache
@@ -54,11 +82,15 @@ class Run(Effects):
     """One call of a kernel."""
 
     def __init__(
-        self, world: World, name: str, rows: Sequence[int] | None, arguments: Mapping[str, Any]
+        self,
+        world: World,
+        name: str | Kernel,
+        rows: Sequence[int] | None,
+        arguments: Mapping[str, Any],
     ) -> None:
         """`rows`: those of a component that a call names; None for all. Raises ValueError for a bad
         radius, and then the call is not counted."""
-        self.kernel = kernel = world.schema.kernel(name)
+        self.kernel = kernel = world.schema.kernel(name) if isinstance(name, str) else name
         self._compiled = compiled = _compiled(world.schema, kernel)
         super().__init__(world, kernel, _converted(kernel, arguments), compiled.names.chosen)
         self.despawned: dict[int | Row, None] = {}
@@ -72,13 +104,15 @@ class Run(Effects):
         self._messages: list[Message] = []
         self._cut_off = Counter[ast.AST]()
         """How often loops were cut off, by their condition."""
+        reductions = compiled.names.reductions.items()
+        self.reduced = {key: reduced_value(world, reduction) for key, reduction in reductions}
         for component in compiled.names.emptied:
             self.occupants(component)
         actors = self._chosen(rows)
         each = _converted_each(kernel, arguments, len(actors))
         self.look_around(compiled.names.hoods)
-        number = world.calls.get(name, 0)
-        world.calls[name] = number + 1
+        number = world.calls.get(kernel.name, 0)
+        world.calls[kernel.name] = number + 1
         seed = world.seeds.get(kernel.home, 0)
         self.key = random_numbers.call_key(seed, kernel.name, number)
         self.scopes = [
@@ -89,19 +123,21 @@ class Run(Effects):
     def _chosen(self, rows: Sequence[int] | None) -> list[Actor]:
         """Return the actors that take part of an argument, inactive rows of a component's own
         kernel included."""
-        if self.kernel.home or self.kernel.over not in self.components:
-            actors = self.world.actors(self.kernel.over)
-            return actors if rows is None else [actors[k] for k in rows]
-        return self.active(self.kernel.over)
+        over, world = self.kernel.over, self.world
+        if rows is None and not self.kernel.home and over in self.components:
+            return self.active(over)
+        actors = world.actors(over)
+        return actors if rows is None else [actors[k] for k in rows]
 
-    def _begin(self, scope: Scope) -> Scope:
-        """Let draws of a row depend on its key, or on who it is."""
-        if not self.kernel.key:
-            scope.draw_for(self.who(self.kernel.over, scope.row))
-            return scope
+    def _begin(self, scope: Scope, number: int = 0) -> Scope:
+        """Let draws of a row depend on its key, or on who it is, and on the number of its turn."""
         *base, field = self.kernel.key.split(".")
         row = scope.rows[base[0]] if base else scope.row
-        scope.draw_for(int(row.cells[field].one))
+        who = int(row.cells[field].one) if field else self.who(self.kernel.over, row)
+        if number:
+            scope.enter(who, number)
+        else:
+            scope.draw_for(who)
         return scope
 
     # The rows
@@ -112,6 +148,9 @@ class Run(Effects):
             self._run_rows()
             for message in self._messages:
                 self._deliver(*message)
+            for name, field in self.written:
+                if name == SETTINGS:
+                    self._clip(field)
 
     def apply(self) -> None:
         """Apply despawns, removals, spawns, then additions, to the interpreter's own world."""
@@ -121,20 +160,46 @@ class Run(Effects):
         self._add_components()
 
     def _run_rows(self) -> None:
-        compiled, scopes = self._compiled, self.scopes
-        if self.kernel.reads_parent:
-            scopes.sort(key=lambda scope: _depth(scope.row))
-        if self.kernel.turns == "random":
-            scopes.sort(key=lambda scope: random_numbers.word(self._begin(scope).stem, 0))
-        lives, is_mortal = self.world.lives, compiled.is_mortal
-        for scope in scopes:
-            if is_mortal and not all(map(lives, scope.rows.values())):
+        compiled, is_numbered = self._compiled, self.kernel.turns in ("given", "drawn")
+        for number, scope in enumerate(self._ordered(), 1):
+            if not self._runs(scope) or (compiled.is_mortal and not self._lives(scope)):
                 continue
-            if not (self.kernel.runs_all_rows or scope.row.is_active):
-                continue
-            self._begin(scope)  # a key may be what others' turns have left
+            # a key may be what others' turns have left
+            self._begin(scope, number if is_numbered else 0)
             if compiled.where(scope):
                 compiled.act(self, scope)
+
+    def _runs(self, scope: Scope) -> bool:
+        """Return True unless a component's row is inactive."""
+        has_parts = self.kernel.over in self.components and not self.kernel.runs_all_rows
+        return scope.row.is_active or not has_parts
+
+    def _lives(self, scope: Scope) -> bool:
+        return all(map(self.world.lives, scope.rows.values()))
+
+    def _ordered(self) -> list[Scope]:
+        """Return the rows in the order in which they run."""
+        kernel, scopes, order = self.kernel, self.scopes, self._compiled.order
+        if kernel.reads_parent:
+            return sorted(scopes, key=lambda scope: _depth(scope.row))
+        if kernel.turns == "random":
+            return sorted(scopes, key=lambda s: random_numbers.word(self._begin(s).stem, 0))
+        if order is not None:
+            numbers = {scope: order(scope).one for scope in scopes}
+            known = [scope for scope in scopes if numbers[scope] == numbers[scope]]
+            known.sort(key=numbers.__getitem__, reverse=kernel.is_descending)
+            return [*known, *(scope for scope in scopes if numbers[scope] != numbers[scope])]
+        if kernel.turns == "drawn":
+            return self._drawn([s for s in scopes if self._runs(s) and self._lives(s)])
+        return scopes
+
+    def _drawn(self, candidates: list[Scope]) -> list[Scope]:
+        """Return a candidate by chance for each turn."""
+        count = self.kernel.turn_count
+        turns = range(1, (self.arguments[count].one if isinstance(count, str) else count) + 1)
+        words = [random_numbers.word(random_numbers.row_stem(t, self.key), 0) for t in turns]
+        numbers = [random_numbers.number_below(word, len(candidates)) for word in words]
+        return [candidates[number] for number in numbers] if candidates else []
 
     def cut_off(self, condition: ast.expr) -> None:
         """Take note that a `while` has ended with its condition still true."""
@@ -172,11 +237,20 @@ class Run(Effects):
     def _put(self, row: Row, field: str, new: Value) -> None:
         """Put a value in a field; a move may not happen."""
         self.written.add((row.component, field))
-        if field == self.components[row.component].stands:
+        if row.component == SETTINGS:
+            row.cells[field] = new
+            if self.in_turns:
+                self._clip(field)
+        elif field == self.components[row.component].stands:
             self._move(row, field, new)
         else:
             row.cells[field] = new
         self.follow(row)
+
+    def _clip(self, setting: str) -> None:
+        """Hold a setting within its bounds: in turns after each assignment, else at last."""
+        settings, field = self.world.settings, self.world.field(SETTINGS, setting)
+        settings[setting] = settings[setting] if field.shape else field.clipped(settings[setting])
 
     # Moves: in turns everybody sees them; the new cell is taken first, then the old one is free
 

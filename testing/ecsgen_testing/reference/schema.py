@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from .values import Value, identity, value
 Document = Mapping[str, Any]
 """A JSON object. Keys with their default are left out."""
 
+SETTINGS: Final = "settings"
+"""What settings are instead of a component: one row."""
 _PARENT: Final = re.compile(r"\bparent\s*\.")
 
 
@@ -28,11 +31,20 @@ class Field:
     """None if the schema has none."""
     is_each: bool = False
     """True for an argument with a value for each row."""
+    least: float = -math.inf
+    most: float = math.inf
+    """Bounds of a setting."""
 
     @cached_property
     def initial(self) -> Value:
         """The value that a new row has: the default, else zeros."""
         return value(self.type, self.default or 0, self.shape)
+
+    def clipped(self, new: Value) -> Value:
+        """Return a value within the bounds; NaN as it is."""
+        if new.one < self.least:
+            return value(self.type, self.least)
+        return value(self.type, self.most) if new.one > self.most else new
 
     @cached_property
     def absent(self) -> Value:
@@ -69,10 +81,18 @@ class Kernel:
         self.steps = [step for text in self.texts for step in ast.parse(dedent(text)).body]
         self.at_most = int(document.get("at_most", 0))
         """How many passes a `while` has."""
-        self.runs_all_rows = not home or document.get("rows") == "all"
+        self.runs_all_rows = document.get("rows") == "all"
         """True if inactive rows of a component run as well."""
         self.key: str = document.get("key", "")
-        self.turns: str = document.get("turns", "")
+        turns = document.get("turns", "")
+        is_named = isinstance(turns, str)
+        self.turns: str = turns if is_named else "by" if "by" in turns else "drawn"
+        by = None if is_named or "by" not in turns else parse_expression(turns["by"])
+        self.is_descending = isinstance(by, ast.UnaryOp) and isinstance(by.op, ast.USub)
+        self.turns_by = by.operand if isinstance(by, ast.UnaryOp) and self.is_descending else by
+        """The number that orders turns."""
+        self.turn_count: int | str = 0 if is_named else turns.get("random", 0)
+        """How many turns are drawn: a number, or an argument."""
         self.near = {name: Near(name, **near) for name, near in document.get("near", {}).items()}
         self.text = "\n".join([document.get("where", ""), *self.texts])
         """All that is written."""
@@ -175,7 +195,7 @@ class Schema:
 
     def members_of(self, name: str) -> list[str]:
         """Return the components that each row of a component, group or query has."""
-        if name in self.components:
+        if name in self.components or name == SETTINGS:
             return [name]
         return list(self.groups.get(name) or self.queries[name]["all"])
 
@@ -216,4 +236,5 @@ def _field(document: Document | str) -> Field:
     type_, _, sizes = document["type"].rstrip("]").partition("[")
     shape = tuple(map(int, sizes.split(","))) if sizes else ()
     default = number(document["default"]) if "default" in document else None
-    return Field(type_, shape, default, bool(document.get("each")))
+    bounds = {"least": document.get("min", -math.inf), "most": document.get("max", math.inf)}
+    return Field(type_, shape, default, bool(document.get("each")), **bounds)

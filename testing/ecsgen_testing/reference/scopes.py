@@ -107,6 +107,8 @@ class Names:
     """Neighbourhoods of the loops around what is compiled."""
     keeps_handles: bool = False
     """True if locals have the handles of newborn."""
+    reductions: dict[str, Reduction] = field(default_factory=dict)
+    """Reductions whose values are read."""
     draws: int = 0
     """Numbers that are drawn by what was compiled up to now."""
     chosen: set[str] = field(default_factory=set)
@@ -121,7 +123,17 @@ class Names:
             return cls(schema, source.home, source.over)
         hoods = {name: Hood.of(schema, source, near) for name, near in source.near.items()}
         first = 1 if source.turns == "random" else 0  # word 0 orders the rows
-        return cls(schema, source.home, source.over, source.args, hoods, draws=first)
+        names = cls(schema, source.home, source.over, source.args, hoods, draws=first)
+        for near in source.near.values():
+            if isinstance(near.radius, str) and near.radius.endswith("()"):
+                names.reduction(near.radius[:-2])
+        return names
+
+    def reduction(self, name: str) -> Reduction:
+        """Return a component's reduction, whose value is read."""
+        home, own_name = name.split(".")
+        self.reductions[name] = self.schema.components[home].reductions[own_name]
+        return self.reductions[name]
 
     def is_own_field(self, name: str) -> bool:
         """Return True for a field of a component's own kernel."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .schema import Kernel, Reduction
+from .schema import SETTINGS, Kernel, Reduction
 from .values import Value
 from .world import Actor, Row, World
 
@@ -21,6 +21,8 @@ class Sight:
         self.in_turns = isinstance(source, Kernel) and bool(source.turns)
         self.key = 0
         """The call's key, which random numbers depend on."""
+        self.reduced: dict[str, Value] = {}
+        """The values of reductions when the kernel is called."""
         self._before: dict[Row, dict[str, Value]] = {}
         """Fields that rows have written, as they were before; empty in turns."""
         self._occupants: dict[str, Occupants] = {}
@@ -47,13 +49,15 @@ class Sight:
         return row.cells[field]
 
     def radius(self, radius: float | str, actor: Actor | None = None) -> Any:
-        """Return a radius: a number, an argument, a setting; of a row also a field, else None."""
+        """Return a number, an argument, setting, or reduction; of a row also a field, else None."""
         if not isinstance(radius, str):
             return radius
+        if radius.endswith("()"):
+            return self.reduced[radius[:-2]].one
         if radius in self.arguments:
             return self.arguments[radius].one
         *base, name = radius.split(".")
-        if base == ["settings"]:
+        if base == [SETTINGS]:
             return self.world.settings[name].one
         return self.seen(actor[base[0] if base else self.source.home], name).one if actor else None
 

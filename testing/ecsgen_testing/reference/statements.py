@@ -73,6 +73,8 @@ class CompiledKernel:
     names: Names
     where: Callable[[Scope], bool]
     act: Step
+    order: Evaluate | None
+    """The number by which turns are ordered."""
 
     @property
     def is_mortal(self) -> bool:
@@ -87,9 +89,12 @@ def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
     names = Names.of(schema, kernel)
     compiler = StepCompiler(schema, kernel, names)
     with np.errstate(all="ignore"):
+        by = None
+        if kernel.turns_by is not None:
+            by = compiler.expressions.compile(kernel.turns_by).evaluate
         where = compiler.expressions.condition(kernel.where)
         act = compiler.block(kernel.steps)
-    return CompiledKernel(kernel, names, where, act)
+    return CompiledKernel(kernel, names, where, act, by)
 
 
 class StepCompiler:

@@ -332,6 +332,13 @@ OF_VECTORS: dict[str, Callable[..., Value]] = {
 }
 
 
+def reduced_type(function: str, sample: Value) -> str:
+    """Return the type of a reduction of values that are like a sample."""
+    if function == "count":
+        return "i64"
+    return {"i": "i64", "u": "u64"}.get(sample.kind, "f64") if function == "sum" else "f64"
+
+
 def gathered(name: str, answers: list[Value], sample: Value) -> Value:
     """Return what neighbours have together; of none 0, or NaN as a float."""
     is_float = sample.kind == "f"

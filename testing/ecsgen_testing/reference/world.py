@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .schema import Field, Schema, number
+from .schema import SETTINGS, Field, Schema, number
 from .spaces import FIRST_CELL, Grid
 from .values import Value, value
 
@@ -82,6 +82,7 @@ class World:
         self.tick = 0
         settings = schema.settings.items()
         self.settings = {name: field.initial for name, field in settings}
+        self.settings_row = Row(SETTINGS, 0, 0, self.settings, 0, is_active=True)
         self.sizes = {name: component.sizes for name, component in schema.components.items()}
         """Sizes of the axes of continuous spaces."""
         self.rows: dict[str, list[Row]] = {name: [] for name in schema.components}
@@ -116,7 +117,9 @@ class World:
         return [np.asarray(row.cells[field].data).tolist() for row in self.rows[name]]
 
     def field(self, name: str, field: str) -> Field:
-        """Return a field of a component."""
+        """Return a field of a component, or a setting."""
+        if name == SETTINGS:
+            return self.schema.settings[field]
         return self.schema.components[name].fields[field]
 
     def lives(self, row: Row) -> bool:
@@ -151,6 +154,8 @@ class World:
 
     def actors(self, over: str) -> list[Actor]:
         """Return the actors of a component, group or query in order; of a component all rows."""
+        if over == SETTINGS:
+            return [{over: self.settings_row}]
         if over in self.rows:
             return [{over: row} for row in self.rows[over]]
         names, queries = self.schema.members_of(over), self.schema.queries
