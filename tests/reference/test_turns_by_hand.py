@@ -326,3 +326,112 @@ Node.x = random()
 """
     assert gone(steps, ks(0)).column("Node", "x") == [unit(1, 3)]
     assert owners(gone(steps, ks(0)), "Node") == [1]
+
+
+# Derived values
+
+SHEEP = {
+    "ids": True,
+    "fields": {
+        "energy": {"type": "f32", "default": 4},
+        "need": "f32",
+        "velocity": "f32[2]",
+        "at": "f64[2]",
+        "n": "i64",
+        "on": "bool",
+        "mate": "entity",
+        "next_one": "id<Sheep>",
+    },
+    "derived": {
+        "hungry": "left < settings.dt",
+        "left": "energy - need * 3",
+        "half": "velocity * 0.5 if hungry else velocity",
+        "legs": "4",
+    },
+    "space": {"field": "at"},
+    "reductions": {"starving": {"function": "count", "of": "hungry"}},
+    "kernels": {
+        "eat": {
+            "where": "hungry",
+            "steps": [
+                "n = i64(left * 10)",
+                "energy += 10",
+                "n = n * 100 + i64(left)",
+                "velocity.x = half.y + legs",
+            ],
+        }
+    },
+}
+
+
+def flock(steps: list[str], sheep: list[dict[str, Any]], **keys: Any) -> World:
+    kernel = {"over": "Sheep", "steps": steps, **keys}
+    world = World(
+        Schema(
+            {
+                "components": {"Sheep": SHEEP},
+                "world": {"settings": {"dt": "f32"}, "kernels": {"go": kernel}},
+            }
+        )
+    )
+    for k, fields in enumerate(sheep, 1):
+        world.entities.add(k)
+        world.add("Sheep", k, 70 + k, **fields)
+    return world
+
+
+def test_derived_values_are_of_what_the_fields_are_now() -> None:
+    sheep: list[dict[str, Any]] = [
+        {"energy": 1, "need": 0.5, "velocity": (3, 8)},
+        {"energy": 5, "need": 0.5},
+    ]
+    world = flock([], sheep)
+    assert world.schema.components["Sheep"].reductions["starving"].home == "Sheep"
+    call(world, "Sheep.eat")
+    assert world.column("Sheep", "n") == [-5 * 100 + 9, 0]
+    assert world.column("Sheep", "velocity") == [[8 + 4, 8], [0, 0]]  # it is not hungry any more
+    assert world.column("Sheep", "energy") == [11, 5]
+
+
+@pytest.mark.parametrize(("turns", "wanted"), [("", [11, 10, 21]), ("rows", [11, 0, 0])])
+def test_derived_values_of_others_are_as_their_fields_are_seen(
+    turns: str, wanted: list[int]
+) -> None:
+    """1 and 2 are hungry, and eat; where a reference leads nowhere the defaults count."""
+    steps = [
+        "Sheep.n = count(other.Sheep.hungry) * 10",
+        "Sheep.n += 1 if Sheep.mate.Sheep.hungry else 0",
+        "Sheep.on = Sheep.next_one.hungry",
+        "Sheep.velocity.x = Sheep.next_one.left",
+        "Sheep.energy = 10",
+    ]
+    sheep: list[dict[str, Any]] = [
+        {"energy": -1, "mate": 2, "next_one": 72},
+        {"energy": -2, "mate": 3},
+        {"energy": 3, "mate": 1},
+    ]
+    near = {"other": {"radius": 5}}
+    world = flock(steps, sheep, turns=turns, near=near)
+    call(world, "go")
+    assert world.column("Sheep", "n") == wanted
+    assert world.column("Sheep", "on") == [True, False, False]
+    assert [v[0] for v in world.column("Sheep", "velocity")] == [-2, 4, 4]
+
+
+def test_loops_turns_and_choices_read_derived_values() -> None:
+    steps = [
+        "for it in other:\n  Sheep.n = Sheep.n * 10 + i64(it.Sheep.left)",
+        "Sheep.mate = choice(Sheep, where=Sheep.hungry)",
+    ]
+    world = flock(
+        steps, [{"energy": k} for k in (3, -1, 2)], near={"other": {}}, turns={"by": "Sheep.left"}
+    )
+    call(world, "go")
+    assert world.column("Sheep", "n") == [-10 + 2, 32, 30 - 1]
+    assert world.column("Sheep", "mate") == [2, 2, 2]
+
+
+def test_reductions_read_derived_values() -> None:
+    world = flock(["Sheep.n = Sheep.starving()"], [{"energy": k} for k in (3, -1, -2)])
+    call(world, "go")
+    assert world.column("Sheep", "n") == [2, 2, 2]

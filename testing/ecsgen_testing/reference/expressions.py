@@ -38,8 +38,8 @@ CONSTANTS |= {"pi": Value("float", math.pi), "tau": Value("float", math.tau)}
 class ExpressionCompiler(QuestionCompiler):
     """Compiler of expressions; `asked` is the neighbourhood within a question."""
 
-    def __init__(self, names: Names, asked: str = "") -> None:
-        super().__init__(names, asked)
+    def __init__(self, names: Names, asked: str = "", subject: Place | None = None) -> None:
+        super().__init__(names, asked, subject)
         self._members = self.schema.members_of(names.over)
 
     def compile(self, node: ast.expr) -> Expression:
@@ -100,7 +100,8 @@ class ExpressionCompiler(QuestionCompiler):
                 return Expression(lambda scope: scope.locals[name], argument.initial)
             return Expression(lambda scope: scope.run.arguments[name], argument.initial)
         if names.is_own_field(name):
-            return self._field(Place(_own_row, names.home, name, is_own=True))
+            own = Place(_own_row, names.home, name, is_own=True)
+            return self._field(replace(self._subject, field=name) if self._subject else own)
         if name == "entity":
             return Expression(lambda scope: value("entity", scope.row.owner), value("entity", 0))
         if name == "self":
@@ -133,7 +134,7 @@ class ExpressionCompiler(QuestionCompiler):
             if name in ("offset", "distance", "entity"):
                 return self._of_neighbour(base, name)
             there = self._hood(base).there
-            if name in self.schema.components[there].fields:
+            if self.schema.components[there].has(name):
                 return self._field(Place(self._row_met(base, there), there, name))
         if base == SETTINGS:
             sample = self.schema.settings[name].initial
@@ -142,8 +143,8 @@ class ExpressionCompiler(QuestionCompiler):
         if not self.names.home and base in self._members:
             return self._field(Place(lambda scope: scope.rows[base], base, name, is_own=True))
         if base == "parent":
-            parent = Place(lambda scope: scope.row.parent, self.names.home, name)
-            return self._field(parent, is_current=True)
+            home = self.names.home
+            return self._field(Place(lambda scope: scope.row.parent, home, name, is_current=True))
         enum = self.schema.enums.get(base)
         return constant(value(base, enum[name])) if enum else None
 
@@ -205,9 +206,11 @@ class ExpressionCompiler(QuestionCompiler):
             return lambda scope: scope.run.world.first(name, evaluate(scope).one)
         return lambda scope: next(iter(scope.run.standing(name, evaluate(scope).one)), None)
 
-    def _field(self, target: Place, is_current: bool = False) -> Expression:
-        """Return a field; `is_current`: as it is now, not as the kernel sees others."""
+    def _field(self, target: Place) -> Expression:
+        """Return a field or a derived value."""
         name, find = target.field, target.find
+        if name in self.schema.components[target.component].derived:
+            return self._derived(target)
         f = self.schema.components[target.component].fields[name]
         absent = f.absent
 
@@ -219,7 +222,15 @@ class ExpressionCompiler(QuestionCompiler):
             row = find(scope)
             return absent if row is None else scope.run.seen(row, name)
 
-        return Expression(current if target.is_own or is_current else seen, f.initial, target)
+        is_current = target.is_own or target.is_current
+        return Expression(current if is_current else seen, f.initial, target)
+
+    def _derived(self, target: Place) -> Expression:
+        """Return a derived value, of what the fields of the row are when it is read."""
+        home = target.component
+        compiler = type(self)(Names(self.schema, home, home), subject=target)
+        derived = compiler.compile(self.schema.components[home].derived[target.field])
+        return operation(values.settled, replace(derived, place=None))
 
     def _subscript(self, vector: Expression, node: ast.expr) -> Expression:
         """Return an element; of an index that is worked out and is outside of the shape 0."""

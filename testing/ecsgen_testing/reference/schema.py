@@ -143,6 +143,9 @@ class Component:
         self.module: str = document.get("module", "")
         """The name of its manager in a world."""
         self.fields = _fields(document.get("fields", {}))
+        derived = document.get("derived", {}).items()
+        self.derived = {key: parse_expression(text) for key, text in derived}
+        """Names for expressions of one row."""
         self.kernels = _kernels(document, name)
         reductions = document.get("reductions", {}).items()
         self.reductions = {key: Reduction(key, name, each) for key, each in reductions}
@@ -165,6 +168,10 @@ class Component:
         self.unique: dict[str, str] = document.get("unique", {})
         """Types of the fields whose values no two rows share, text included."""
         self.is_chunked = bool(document.get("archetypes"))
+
+    def has(self, name: str) -> bool:
+        """Return True for the name of a field or of a derived value."""
+        return name in self.fields or name in self.derived
 
 
 class Schema:

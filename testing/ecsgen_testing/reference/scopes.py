@@ -70,6 +70,8 @@ class Place:
     field: str
     is_own: bool = False
     """True for a field of the row itself."""
+    is_current: bool = False
+    """True for a field of another row that is read as it is now, not as others are seen."""
     index: Callable[[Scope], Index | None] = whole
     """Gives the element; None outside of the shape."""
 
@@ -136,8 +138,8 @@ class Names:
         return self.reductions[name]
 
     def is_own_field(self, name: str) -> bool:
-        """Return True for a field of a component's own kernel."""
-        return bool(self.home) and name in self.schema.components[self.home].fields
+        """Return True for a field, or a derived value, of a component's own kernel."""
+        return bool(self.home) and self.schema.components[self.home].has(name)
 
     def is_value(self, name: str) -> bool:
         """Return True for a name that stands for a value, not for what has members."""
@@ -153,8 +155,9 @@ class Names:
 class Compiler:
     """Compiler of expressions; `asked` is the neighbourhood within a question."""
 
-    def __init__(self, names: Names, asked: str = "") -> None:
-        self.names, self.schema, self._asked = names, names.schema, asked
+    def __init__(self, names: Names, asked: str = "", subject: Place | None = None) -> None:
+        """`subject`: the row, if not the one that runs, whose derived value is compiled."""
+        self.names, self.schema, self._asked, self._subject = names, names.schema, asked, subject
 
     def compile(self, node: ast.expr) -> Expression:
         """Return the expression of a syntax tree."""
