@@ -75,8 +75,9 @@ class Hood:
         """Return the square of the distance at an offset; of hexagons, of the number of steps."""
         if self.shape == "hex":
             return value("i64", hex_steps(offset.data.tolist()) ** 2)
-        vector = Value(offset.type, np.atleast_1d(offset.data))
-        return dot(vector, vector)
+        if offset.data.ndim == 0:
+            return typed(offset.data * offset.data)
+        return dot(offset, offset)
 
     def distance(self, offset: Value) -> Value:
         """Return the distance at an offset."""

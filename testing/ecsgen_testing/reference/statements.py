@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -76,7 +77,7 @@ class CompiledKernel:
     order: Evaluate | None
     """The number by which turns are ordered."""
 
-    @property
+    @cached_property
     def is_mortal(self) -> bool:
         """True if a kernel spawns or destroys: rows of the dead do not run then."""
         parts = [part for step in self.kernel.steps for part in ast.walk(step)]
