@@ -107,7 +107,7 @@ class DrawnWorld:
     def _scale(self, name: str) -> float:
         """Return the radius in which rows of a component are looked for."""
         for hood in self._hoods:
-            if hood.there == name and not hood.grid:
+            if hood.there == name and not hood.grid and hood.near.radius is not None:
                 radius = hood.near.radius
                 return float(self.radii.get(radius, 1.0) if isinstance(radius, str) else radius)
         return 1.0

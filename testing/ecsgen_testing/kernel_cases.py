@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .drawn_worlds import DrawnWorld
-from .reference.expressions import Scope
 from .reference.neighbours import Hood
 from .reference.reductions import column_values, reduced, row_values, table_rows
 from .reference.run import Run
 from .reference.schema import Kernel, Schema
+from .reference.scopes import Scope
 from .reference.statements import compile_kernel
 from .reference.values import NUMBERS, Value, dtype_of
 from .reference.world import World

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.expressions import ExpressionCompiler, Names, Scope
+from ecsgen_testing.reference.expressions import ExpressionCompiler
 from ecsgen_testing.reference.schema import Schema, parse_expression
+from ecsgen_testing.reference.scopes import Names, Scope
 from ecsgen_testing.reference.values import (
     NAMES,
     NUMBERS,

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from .schema import Component, Kernel, Near, Reduction, Schema
 from .sight import Sight
-from .spaces import FIRST_CELL, Coords, Space
-from .values import Value, norm, value
+from .spaces import FIRST_CELL, Coords, Space, hex_steps
+from .values import Value, dot, floating, typed, value
 from .world import Actor, Row, World
 
 
@@ -28,11 +30,6 @@ class Neighbour:
         """The first of its rows."""
         return next(iter(self.rows.values()))
 
-    @property
-    def distance(self) -> Value:
-        """The length of the offset."""
-        return norm(self.offset)
-
 
 @dataclass(frozen=True)
 class Hood:
@@ -42,8 +39,12 @@ class Hood:
     among: str
     here: str
     there: str
-    grid: str
-    """The grid; "" in a continuous space."""
+    shape: str = ""
+    """On a grid: which cells are in reach."""
+    grid: str = ""
+    """The grid; "" in a continuous space, and for everybody."""
+    field: str = ""
+    """The field of places in the continuous space of both sides."""
 
     @classmethod
     def of(cls, schema: Schema, kernel: Kernel | Reduction, near: Near) -> Hood:
@@ -56,17 +57,36 @@ class Hood:
         asking, met = schema.members_of(kernel.over), schema.members_of(among)
         for name in asking:
             if components[name].space and name in met:
-                return cls(near, among, name, name, "")
+                return cls(near, among, name, name, field=components[name].space)
+        if near.radius is None:
+            return cls(near, among, asking[0], met[0])
         here = next(name for name in asking if is_placed(components[name]))
         there = next(name for name in met if is_placed(components[name]))
-        return cls(near, among, here, there, components[there].grid or there)
+        grid = components[there].grid or there
+        return cls(near, among, here, there, near.hood or components[grid].hood, grid)
 
     def sample(self, schema: Schema) -> Value:
         """Return an offset, for its type and shape."""
         if self.grid:
             return value("i64", 0, (len(schema.components[self.grid].shape),))
-        component = schema.components[self.there]
-        return component.fields[component.space].initial
+        return schema.components[self.there].fields[self.field].initial
+
+    def square(self, offset: Value) -> Value:
+        """Return the square of the distance at an offset; of hexagons, of the number of steps."""
+        if self.shape == "hex":
+            return value("i64", hex_steps(offset.data.tolist()) ** 2)
+        if offset.data.ndim == 0:
+            return typed(offset.data * offset.data)
+        return dot(offset, offset)
+
+    def distance(self, offset: Value) -> Value:
+        """Return the distance at an offset."""
+        return typed(np.sqrt(floating(self.square(offset)).data))
+
+
+def candidates(component: str) -> Hood:
+    """Return rows of a component, of which one is chosen by chance, as a neighbourhood."""
+    return Hood(Near(component), component, component, component)
 
 
 class Neighbourhood:
@@ -75,7 +95,10 @@ class Neighbourhood:
     def __init__(self, sight: Sight, hood: Hood) -> None:
         self._sight, self._hood = sight, hood
         self._among = {actor[hood.there]: actor for actor in sight.active(hood.among)}
-        self._is_same_kind = hood.among == sight.source.over in sight.world.rows
+        self._meets_its_own = hood.near.radius is not None and (
+            hood.among == sight.source.over in sight.world.rows
+        )
+        """True if a row may meet other rows of its entity."""
         self._cached: dict[Row, list[Neighbour]] = {}
 
     def around(self, actor: Actor) -> list[Neighbour]:
@@ -88,6 +111,15 @@ class Neighbourhood:
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
         raise NotImplementedError
 
+    def offset(self, actor: Actor, neighbour: Neighbour) -> Value:
+        """Return the place of a neighbour less the actor's; in turns their places of now."""
+        if not self._sight.in_turns:
+            return neighbour.offset
+        return self._offset(actor[self._hood.here], neighbour.rows[self._hood.there])
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        raise NotImplementedError
+
     def follow(self, row: Row) -> None:
         """Take note that a row was written in turns."""
 
@@ -96,7 +128,7 @@ class Neighbourhood:
         rows = self._among.get(row)
         if rows is None:
             return []
-        owner = 0 if self._is_same_kind else next(iter(actor.values())).owner
+        owner = 0 if self._meets_its_own else next(iter(actor.values())).owner
         for other in rows.values():
             if other in actor.values() or not self._sight.world.lives(other):
                 return []
@@ -111,19 +143,28 @@ class GridNeighbourhood(Neighbourhood):
     def __init__(self, sight: Sight, hood: Hood) -> None:
         super().__init__(sight, hood)
         self._grid = sight.world.grids[hood.grid]
-        self._shape = hood.near.hood or sight.world.schema.components[hood.grid].hood
-        radius = sight.radius(hood.near.radius)
+        assert hood.near.radius is not None
+        self._radius = radius = sight.radius(hood.near.radius)
         if radius is not None and radius < 0:
             raise ValueError(f"a radius of {radius}")
 
+    def _cell(self, row: Row) -> int:
+        """Return the id of a row that is a cell, or of the cell on which it stands."""
+        return row.id if row.component == self._hood.grid else self._sight.cell_number(row)
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        return value("i64", self._grid.offset(self._cell(row), self._cell(other), self._hood.shape))
+
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
         hood, sight = self._hood, self._sight
-        radius = int(sight.radius(hood.near.radius, actor))
-        cell = row.id if hood.here == hood.grid else sight.cell_number(row)
+        radius = self._radius
+        if radius is None and hood.near.radius is not None:
+            radius = sight.radius(hood.near.radius, actor)
+        cell = self._cell(row)
         if not sight.world.lives(row) or not self._grid.has(cell):
             return []
         neighbours = []
-        for offset, there in self._grid.around(cell, radius, self._shape):
+        for offset, there in self._grid.around(cell, int(radius), hood.shape):
             way = value("i64", offset)
             if hood.there != hood.grid:
                 for other in sight.standing(hood.there, there):
@@ -135,24 +176,55 @@ class GridNeighbourhood(Neighbourhood):
 
 
 class SpaceNeighbourhood(Neighbourhood):
+    """Neighbours at places in a continuous space, if it has one: in row order everybody, or who is
+    within the row's own reach."""
+
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        axes = math.prod(hood.sample(sight.world.schema).shape) if hood.field else 0
+        self._space = Space(sight.world.sizes[hood.there], axes)
+
+    def _place(self, row: Row) -> Value:
+        return self._sight.seen(row, self._hood.field)
+
+    def _offset(self, row: Row, other: Row) -> Value:
+        if not self._hood.field:
+            return value("f64", 0)
+        return self._space.offset(self._place(row), self._place(other))
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        near = self._hood.near
+        radius = None if near.radius is None else float(self._sight.radius(near.radius, actor))
+        if radius is not None and not 0 <= radius < math.inf:
+            return []
+        neighbours: list[Neighbour] = []
+        for other in self._among:
+            offset = self._offset(row, other)
+            if radius is None or self._is_within(row, other, offset, radius):
+                neighbours += self._met(other, actor, offset)
+        return neighbours
+
+    def _is_within(self, row: Row, other: Row, offset: Value, radius: float) -> bool:
+        """Return True if both places are finite, and not farther from each other."""
+        limit = value(offset.type, radius).data
+        is_finite = all(np.isfinite(self._place(place).data).all() for place in (row, other))
+        return is_finite and bool(self._hood.square(offset).data <= limit * limit)
+
+
+class CellNeighbourhood(SpaceNeighbourhood):
     """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
 
     def __init__(self, sight: Sight, hood: Hood) -> None:
         super().__init__(sight, hood)
-        component = sight.world.schema.components[hood.there]
-        self._field = component.space
-        radius = sight.radius(hood.near.radius)
+        assert hood.near.radius is not None
+        self._radius = radius = sight.radius(hood.near.radius)
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
-        axes = component.fields[self._field].shape[0]
-        self._space = Space(sight.world.sizes[hood.there], axes, radius)
+        self._space.divide(radius)
         self._cell_of: dict[Row, Coords | None] = {}
         self._members: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
         for row in self._among:
             self._enter(row)
-
-    def _place(self, row: Row) -> Value:
-        return self._sight.seen(row, self._field)
 
     def _enter(self, row: Row) -> None:
         cell = self._cell_of[row] = self._space.cell(self._place(row))
@@ -166,11 +238,12 @@ class SpaceNeighbourhood(Neighbourhood):
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
         here = self._place(row)
         cell = self._space.cell(here)
+        limit = value(here.type, self._radius).data
         neighbours: list[Neighbour] = []
         for around in self._space.around(cell) if cell is not None else ():
             for other in self._members.get(around, ()):
                 offset = self._space.offset(here, self._place(other))
-                if self._space.reaches(offset):
+                if self._hood.square(offset).data <= limit * limit:
                     neighbours += self._met(other, actor, offset)
         return neighbours
 
@@ -192,20 +265,21 @@ class Surroundings(Sight):
             for name in chosen
         }
         """Rows of which one is chosen by chance: those that lived before the kernel."""
-        self._nearby: dict[str, Neighbourhood] = {}
+        self.nearby: dict[str, Neighbourhood] = {}
+        """The neighbourhoods by name."""
 
     def look_around(self, hoods: Mapping[str, Hood]) -> None:
         """Begin with the neighbourhoods of a kernel. Raises ValueError for a bad radius."""
         for name, hood in hoods.items():
-            kind = GridNeighbourhood if hood.grid else SpaceNeighbourhood
-            self._nearby[name] = kind(self, hood)
-
-    def neighbours(self, near: str, actor: Actor) -> list[Neighbour]:
-        """Return the neighbours of an actor, in order."""
-        return self._nearby[near].around(actor)
+            kind: type[Neighbourhood] = GridNeighbourhood if hood.grid else CellNeighbourhood
+            if not hood.grid and (
+                hood.near.radius is None or self.radius(hood.near.radius) is None
+            ):
+                kind = SpaceNeighbourhood
+            self.nearby[name] = kind(self, hood)
 
     def follow(self, row: Row) -> None:
         """Take note that a row was written; in turns its neighbours see it."""
         if self.in_turns:
-            for near in self._nearby.values():
+            for near in self.nearby.values():
                 near.follow(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from ecsgen_runtime.kernels.random_streams import normal_at
@@ -32,6 +33,11 @@ def row_stem(who: int, key: int) -> int:
     return mix(who ^ key)
 
 
+def pass_number(who: int, number: int) -> int:
+    """Return what stands for `who` within a loop: `number` counts passes, or is whom it meets."""
+    return mix(who ^ mix(number + _GOLDEN & MASK))
+
+
 def word(stem: int, number: int) -> int:
     """Return a row's word of a number from 0."""
     return mix(stem + (number + 1) * _GOLDEN & MASK)
@@ -45,6 +51,31 @@ def unit_number(word: int) -> float:
 def normal_number(word: int) -> float:
     """Return the number of a word, of mean 0 and deviation 1: the library's, for its bits."""
     return float(normal_at([word], 0))
+
+
+def exponential_number(word: int, scale: float) -> float:
+    """Return the number of a word of an exponential distribution; 0 for a scale that is none."""
+    return -math.log(1 - unit_number(word)) * scale if 0 <= scale < math.inf else 0.0
+
+
+def poisson_number(word: int, mean: float) -> int:
+    """Return the integer of a word of a Poisson distribution; 0 for a mean that is none."""
+    if not 0 <= mean < math.inf:
+        return 0
+    if mean > 500:
+        return max(0, round(mean + math.sqrt(mean) * normal_number(word)))
+    limit, number, probability = unit_number(word), 0, math.exp(-mean)
+    total, before = probability, -1.0
+    while total <= limit and total > before:
+        number += 1
+        probability = probability * mean / number
+        total, before = total + probability, total
+    return number
+
+
+def is_below(word: int, limit: float) -> bool:
+    """Return whether the number of a word in [0, 1) is below a limit; of one that is none False."""
+    return 0 <= limit < math.inf and unit_number(word) < limit
 
 
 def number_below(word: int, limit: int) -> int:

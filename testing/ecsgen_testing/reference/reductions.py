@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from .expressions import Evaluate, ExpressionCompiler, Names, Scope
+from .expressions import ExpressionCompiler
 from .neighbours import Surroundings
 from .schema import Reduction, Schema
-from .values import Value, settled
+from .scopes import Expression, Names, Scope
+from .values import Value, reduced_type, settled, value
 from .world import Actor, World
 
 _MASK = 2**64 - 1
@@ -33,49 +34,71 @@ def column_values(world: World, column: Reduction) -> list[Value]:
 
 def table_rows(world: World, rows: Reduction) -> list[Actor]:
     """Return the actors that have a line each in a table."""
-    where, _ = _compiled(world.schema, rows)
-    reading = Surroundings(world, rows)
+    where = _compiled(world.schema, rows).where
+    reading = _reading(world, rows)
     actors = _present(world, rows.over)
     return [actor for actor in actors if where(Scope(reading, actor, 0, {}))]
 
 
+def reduced_value(world: World, reduction: Reduction) -> Value:
+    """Return the value that a component's reduction has now."""
+    sample = _compiled(world.schema, reduction).expression.sample
+    type_ = reduced_type(reduction.function, sample)
+    return value(type_, _result(reduction.function, row_values(world, reduction)))
+
+
 def reduced(function: str, values: Sequence[Value]) -> tuple[float, float]:
-    """Return the result of a reduction of values without shape, and how far off it may be.
+    """Return the result of a reduction of values without shape, and how far off it may be where
+    others add in another order."""
+    result, numbers = float(_result(function, values)), [float(value.one) for value in values]
+    if not numbers or function in ("count", "min", "max"):
+        return result, 0.0
+    if function == "sum" and values[0].kind in "iu":
+        return result, 0.0
+    if not all(map(math.isfinite, numbers)):
+        return math.nan, math.inf  # by the order of additions NaN or infinite
+    slack, total = 1e-12 * math.fsum(map(abs, numbers)), math.fsum(numbers)
+    if function == "gini" and total:
+        spread = math.fsum(rank * abs(number) for rank, number in enumerate(sorted(numbers), 1))
+        slack += 1e-9 * spread * slack / total**2 + 1e-9
+    return result, slack
+
+
+def _result(function: str, values: Sequence[Value]) -> int | float:
+    """Return the result of a reduction of values without shape, added in their order.
 
     Of no values: 0 for sums and counts, else NaN. Sums of integers wrap.
     """
     if function == "count":
-        return float(sum(bool(value.data) for value in values)), 0.0
+        return sum(bool(value.data) for value in values)
     if function == "sum" and (not values or values[0].kind in "iu"):
         total = sum(int(value.one) for value in values) & _MASK
         is_signed = bool(values) and values[0].kind == "i"
-        return float(total - 2**64 if is_signed and total >> 63 else total), 0.0
+        return total - 2**64 if is_signed and total >> 63 else total
     numbers = [float(value.one) for value in values]
-    if not numbers:
-        return math.nan, 0.0
-    return _of_numbers(function, numbers)
-
-
-def _of_numbers(function: str, numbers: list[float]) -> tuple[float, float]:
-    if function in ("min", "max"):
+    if function in ("min", "max") and numbers:
         has_nan = any(map(math.isnan, numbers))
-        return math.nan if has_nan else (min if function == "min" else max)(numbers), 0.0
-    if not all(map(math.isfinite, numbers)):
-        return math.nan, math.inf  # by the order of additions NaN or infinite
-    count, total = len(numbers), math.fsum(numbers)
-    slack = 1e-12 * math.fsum(map(abs, numbers))
+        return math.nan if has_nan else (min if function == "min" else max)(numbers)
+    return _of_numbers(function, numbers) if numbers else math.nan
+
+
+def _of_numbers(function: str, numbers: list[float]) -> float:
+    count, total = len(numbers), _sum(numbers)
     if function == "std":
-        return math.dist(numbers, [total / count] * count) / math.sqrt(count), slack
+        return math.sqrt(_sum([(number - total / count) ** 2 for number in numbers]) / count)
     if function == "median":
-        return statistics.median(numbers), slack
+        return float(np.median(numbers))
     if function == "gini":
-        weighted = math.fsum(rank * number for rank, number in enumerate(sorted(numbers), 1))
-        if not total:
-            return math.nan, 0.0
-        spread = math.fsum(rank * abs(number) for rank, number in enumerate(sorted(numbers), 1))
-        slack += 1e-9 * spread * slack / total**2
-        return 2 * weighted / (count * total) - (count + 1) / count, slack + 1e-9
-    return total / (count if function == "mean" else 1), slack
+        weighted = _sum([rank * number for rank, number in enumerate(sorted(numbers), 1)])
+        return 2 * weighted / (count * total) - (count + 1) / count if total else math.nan
+    return total / (count if function == "mean" else 1)
+
+
+def _sum(numbers: list[float]) -> float:
+    total = 0.0
+    for number in numbers:  # `sum` compensates from Python 3.12 on
+        total += number
+    return total
 
 
 def _present(world: World, over: str) -> list[Actor]:
@@ -88,16 +111,30 @@ def _present(world: World, over: str) -> list[Actor]:
 
 
 def _values_of(world: World, reduction: Reduction, actors: Sequence[Actor]) -> list[Value]:
-    where, evaluate = _compiled(world.schema, reduction)
-    reading = Surroundings(world, reduction)
+    compiled, reading = _compiled(world.schema, reduction), _reading(world, reduction)
+    evaluate, where = compiled.expression.evaluate, compiled.where
     with np.errstate(all="ignore"):
         scopes = [Scope(reading, actor, 0, {}) for actor in actors]
         return [settled(evaluate(scope)) for scope in scopes if where(scope)]
 
 
+def _reading(world: World, reduction: Reduction) -> Surroundings:
+    """Return what rows see, with the values of other reductions."""
+    reading, others = Surroundings(world, reduction), _compiled(world.schema, reduction).others
+    reading.reduced = {name: reduced_value(world, other) for name, other in others.items()}
+    return reading
+
+
+class _Compiled(NamedTuple):
+    where: Callable[[Scope], bool]
+    expression: Expression
+    others: dict[str, Reduction]
+
+
 @cache
-def _compiled(schema: Schema, reduction: Reduction) -> tuple[Callable[[Scope], bool], Evaluate]:
-    compiler = ExpressionCompiler(Names.of(schema, reduction))
+def _compiled(schema: Schema, reduction: Reduction) -> _Compiled:
+    names = Names.of(schema, reduction)
+    compiler = ExpressionCompiler(names)
     with np.errstate(all="ignore"):
         where = compiler.condition(reduction.where)
-        return where, compiler.compile(reduction.value).evaluate
+        return _Compiled(where, compiler.compile(reduction.value), names.reductions)

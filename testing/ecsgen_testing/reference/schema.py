@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import dedent
 from typing import Any, Final
 
 from .values import Value, identity, value
@@ -14,6 +16,8 @@ from .values import Value, identity, value
 Document = Mapping[str, Any]
 """A JSON object. Keys with their default are left out."""
 
+SETTINGS: Final = "settings"
+"""What settings are instead of a component: one row."""
 _PARENT: Final = re.compile(r"\bparent\s*\.")
 
 
@@ -27,11 +31,20 @@ class Field:
     """None if the schema has none."""
     is_each: bool = False
     """True for an argument with a value for each row."""
+    least: float = -math.inf
+    most: float = math.inf
+    """Bounds of a setting."""
 
     @cached_property
     def initial(self) -> Value:
         """The value that a new row has: the default, else zeros."""
         return value(self.type, self.default or 0, self.shape)
+
+    def clipped(self, new: Value) -> Value:
+        """Return a value within the bounds; NaN as it is."""
+        if new.one < self.least:
+            return value(self.type, self.least)
+        return value(self.type, self.most) if new.one > self.most else new
 
     @cached_property
     def absent(self) -> Value:
@@ -45,7 +58,9 @@ class Field:
 class Near:
     """A neighbourhood of a kernel as written."""
 
-    radius: float | str
+    name: str
+    radius: float | str | None = None
+    """None: everybody."""
     among: str = ""
     hood: str = ""
     center: bool = False
@@ -63,12 +78,22 @@ class Kernel:
         self.args = _fields(document.get("args", {}))
         self.where = parse_expression(document["where"]) if "where" in document else None
         self.texts: list[str] = document["steps"]
-        self.steps = [ast.parse(_on_one_line(text)).body[0] for text in self.texts]
-        self.runs_all_rows = not home or document.get("rows") == "all"
+        self.steps = [step for text in self.texts for step in ast.parse(dedent(text)).body]
+        self.at_most = int(document.get("at_most", 0))
+        """How many passes a `while` has."""
+        self.runs_all_rows = document.get("rows") == "all"
         """True if inactive rows of a component run as well."""
         self.key: str = document.get("key", "")
-        self.turns: str = document.get("turns", "")
-        self.near = {name: Near(**near) for name, near in document.get("near", {}).items()}
+        turns = document.get("turns", "")
+        is_named = isinstance(turns, str)
+        self.turns: str = turns if is_named else "by" if "by" in turns else "drawn"
+        by = None if is_named or "by" not in turns else parse_expression(turns["by"])
+        self.is_descending = isinstance(by, ast.UnaryOp) and isinstance(by.op, ast.USub)
+        self.turns_by = by.operand if isinstance(by, ast.UnaryOp) and self.is_descending else by
+        """The number that orders turns."""
+        self.turn_count: int | str = 0 if is_named else turns.get("random", 0)
+        """How many turns are drawn: a number, or an argument."""
+        self.near = {name: Near(name, **near) for name, near in document.get("near", {}).items()}
         self.text = "\n".join([document.get("where", ""), *self.texts])
         """All that is written."""
         self.reads_parent = _PARENT.search(self.text) is not None
@@ -118,6 +143,9 @@ class Component:
         self.module: str = document.get("module", "")
         """The name of its manager in a world."""
         self.fields = _fields(document.get("fields", {}))
+        derived = document.get("derived", {}).items()
+        self.derived = {key: parse_expression(text) for key, text in derived}
+        """Names for expressions of one row."""
         self.kernels = _kernels(document, name)
         reductions = document.get("reductions", {}).items()
         self.reductions = {key: Reduction(key, name, each) for key, each in reductions}
@@ -140,6 +168,10 @@ class Component:
         self.unique: dict[str, str] = document.get("unique", {})
         """Types of the fields whose values no two rows share, text included."""
         self.is_chunked = bool(document.get("archetypes"))
+
+    def has(self, name: str) -> bool:
+        """Return True for the name of a field or of a derived value."""
+        return name in self.fields or name in self.derived
 
 
 class Schema:
@@ -164,9 +196,13 @@ class Schema:
         home, _, own_name = name.rpartition(".")
         return (self.components[home] if home else self).kernels[own_name]
 
+    def handle_type(self, component: str) -> str:
+        """Return the type of handles that lead to rows: of their entities, or ids without owner."""
+        return "entity" if self.components[component].is_owned else f"id<{component}>"
+
     def members_of(self, name: str) -> list[str]:
         """Return the components that each row of a component, group or query has."""
-        if name in self.components:
+        if name in self.components or name == SETTINGS:
             return [name]
         return list(self.groups.get(name) or self.queries[name]["all"])
 
@@ -207,4 +243,5 @@ def _field(document: Document | str) -> Field:
     type_, _, sizes = document["type"].rstrip("]").partition("[")
     shape = tuple(map(int, sizes.split(","))) if sizes else ()
     default = number(document["default"]) if "default" in document else None
-    return Field(type_, shape, default, bool(document.get("each")))
+    bounds = {"least": document.get("min", -math.inf), "most": document.get("max", math.inf)}
+    return Field(type_, shape, default, bool(document.get("each")), **bounds)

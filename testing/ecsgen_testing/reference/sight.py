@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .schema import Kernel, Reduction
+from .schema import SETTINGS, Kernel, Reduction
 from .values import Value
 from .world import Actor, Row, World
 
@@ -19,6 +19,10 @@ class Sight:
         self.world, self.source, self.arguments = world, source, arguments
         self.components = world.schema.components
         self.in_turns = isinstance(source, Kernel) and bool(source.turns)
+        self.key = 0
+        """The call's key, which random numbers depend on."""
+        self.reduced: dict[str, Value] = {}
+        """The values of reductions when the kernel is called."""
         self._before: dict[Row, dict[str, Value]] = {}
         """Fields that rows have written, as they were before; empty in turns."""
         self._occupants: dict[str, Occupants] = {}
@@ -27,6 +31,11 @@ class Sight:
         """Keep a field as it is before the row's first write to it, for others to see."""
         if not self.in_turns:
             self._before.setdefault(row, {}).setdefault(field, row.cells[field])
+
+    def who(self, over: str, row: Row) -> int:
+        """Return what stands for an actor in random words: its entity or its id."""
+        has_many = over in self.components and self.components[over].has_many
+        return row.id if has_many or not row.owner else row.owner
 
     def active(self, over: str) -> list[Actor]:
         """Return the actors of a component, group or query whose rows are all active."""
@@ -40,13 +49,15 @@ class Sight:
         return row.cells[field]
 
     def radius(self, radius: float | str, actor: Actor | None = None) -> Any:
-        """Return a radius: a number, an argument, a setting; of a row also a field, else None."""
+        """Return a number, an argument, setting, or reduction; of a row also a field, else None."""
         if not isinstance(radius, str):
             return radius
+        if radius.endswith("()"):
+            return self.reduced[radius[:-2]].one
         if radius in self.arguments:
             return self.arguments[radius].one
         *base, name = radius.split(".")
-        if base == ["settings"]:
+        if base == [SETTINGS]:
             return self.world.settings[name].one
         return self.seen(actor[base[0] if base else self.source.home], name).one if actor else None
 
@@ -59,6 +70,12 @@ class Sight:
         if name not in self._occupants:
             self._occupants[name] = Occupants(self, name)
         return self._occupants[name]
+
+    def is_full(self, name: str, cell: int) -> bool:
+        """Return True if a cell has no room for another row of a component, or is none."""
+        component = self.components[name]
+        has_cell = self.world.grids[component.grid].has(cell)
+        return not has_cell or self.occupants(name).count(cell) >= component.capacity
 
     def standing(self, name: str, cell: int) -> list[Row]:
         """Return the rows of a component on a cell, in row order, then as they came there."""

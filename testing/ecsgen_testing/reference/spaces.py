@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from .values import Value, dot, typed, value
+from .values import Value, typed
 
 FIRST_CELL = 2**32
 """The id of a grid's first cell."""
@@ -42,37 +42,68 @@ class Grid:
             row = row * size + int(x) % size
         return FIRST_CELL + row
 
+    def offset(self, cell: int, other: int, hood: str) -> Coords:
+        """Return the coordinates of a cell less another's, along wrapped axes in (-s/2, s/2].
+
+        Of hexagons it is the one of fewest steps of these and of those a size more or less, the
+        first of several in ascending order.
+        """
+        pairs = zip(self.coords(cell), self.coords(other), self.shape, self.wrap, strict=True)
+        offset = tuple(
+            (b - a + (s - 1) // 2) % s - (s - 1) // 2 if wraps else b - a
+            for a, b, s, wraps in pairs
+        )
+        if hood != "hex":
+            return offset
+        ways = zip(offset, self.shape, self.wrap, strict=True)
+        axes = [(o - s, o, o + s) if wraps else (o,) for o, s, wraps in ways]
+        return min(product(*axes), key=lambda way: (hex_steps(way), way))
+
     def around(self, cell: int, radius: int, hood: str) -> Iterator[tuple[Coords, int]]:
         """Yield offsets and ids of the cells in reach, by ascending offset.
 
         The cell itself is among them. `hood`: the shape of the neighbourhood.
         """
         here = self.coords(cell)
-        for offset in product(*(self._steps(axis, radius) for axis in range(len(here)))):
+        for offset in product(*(self._steps(axis, radius, hood) for axis in range(len(here)))):
             there = self.at(x + o for x, o in zip(here, offset, strict=True))
-            if there and _reaches(offset, radius, hood):
+            is_least = hood != "hex" or (there and offset == self.offset(cell, there, hood))
+            if there and is_least and _reaches(offset, radius, hood):
                 yield offset, there
 
-    def _steps(self, axis: int, radius: int) -> range:
-        """Return the offsets along an axis: in (-s/2, s/2] along a wrapped one of size s."""
+    def _steps(self, axis: int, radius: int, hood: str) -> range:
+        """Return the offsets along an axis: in (-s/2, s/2] along a wrapped one of size s, of
+        hexagons perhaps a size more or less."""
         size = self.shape[axis]
+        if hood == "hex":
+            return range(max(-2 * size, -radius), min(2 * size, radius) + 1)
         low, high = (-((size - 1) // 2), size // 2) if self.wrap[axis] else (1 - size, size - 1)
         return range(max(low, -radius), min(high, radius) + 1)
 
 
 def _reaches(offset: Coords, radius: int, hood: str) -> bool:
+    if hood == "hex":
+        return hex_steps(offset) <= radius
     steps = [abs(o) for o in offset]
     if hood == "von_neumann":
         return sum(steps) <= radius
     return max(steps) <= radius and (hood == "moore" or sum(o > 0 for o in steps) <= 1)
 
 
-class Space:
-    """A continuous space: offsets in the field's type, and cells a bit wider than the radius."""
+def hex_steps(offset: Coords) -> int:
+    """Return the number of steps between hexagons at an offset, in axial coordinates."""
+    q, r = offset
+    return max(abs(q), abs(r), abs(q + r))
 
-    def __init__(self, wrap: tuple[float, ...], axes: int, radius: float) -> None:
+
+class Space:
+    """A continuous space: offsets in the field's type, and cells a bit wider than a radius."""
+
+    def __init__(self, wrap: tuple[float, ...], axes: int) -> None:
         self._wrap = wrap or (0.0,) * axes
-        self._radius = radius
+
+    def divide(self, radius: float) -> None:
+        """Divide the space into cells."""
         least = 1.001 * radius
         self._counts = [max(1, math.floor(size / least)) if size else 0 for size in self._wrap]
         counted = zip(self._wrap, self._counts, strict=True)
@@ -80,7 +111,7 @@ class Space:
 
     def cell(self, position: Value) -> Coords | None:
         """Return the cell of a position; None for one that is not finite."""
-        xs = position.data.tolist()
+        xs = np.ravel(position.data).tolist()
         if not all(map(math.isfinite, xs)):
             return None
         pairs = zip(xs, self._edges, strict=True)
@@ -100,11 +131,6 @@ class Space:
         o = there.data - here.data
         if not any(self._wrap):
             return typed(o)
-        sizes = np.array(self._wrap, o.dtype)
+        sizes = np.array(self._wrap, o.dtype).reshape(np.shape(o))
         turned = o - sizes * np.rint(o / sizes)
-        return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o))
-
-    def reaches(self, offset: Value) -> bool:
-        """Return True if a neighbour at an offset is within the radius."""
-        radius = value(offset.type, self._radius).data
-        return bool(dot(offset, offset).data <= radius * radius)
+        return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o)[()])

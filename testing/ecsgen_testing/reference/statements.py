@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from .expressions import (
-    SIGNS,
-    Evaluate,
-    Expression,
-    ExpressionCompiler,
-    Names,
-    Place,
-    Scope,
-)
+from .expressions import SIGNS, ExpressionCompiler
 from .neighbours import Surroundings
 from .schema import Kernel, Schema
-from .values import Value, assigned, binary, settled
-from .world import Row, Spawn
+from .scopes import Evaluate, Expression, Index, Names, Place, Scope
+from .values import Value, assigned, binary, replaced, settled, value
+from .world import Cells, Change, Row, Spawn
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 """Operators of messages, which are applied when they arrive."""
@@ -30,25 +26,44 @@ MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 class Effects(Surroundings):
     """Surroundings that steps act on."""
 
-    def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
+    def write(self, row: Row, field: str, index: Index, new: Value) -> None:
         """Write a row's own field, or an element of it."""
         raise NotImplementedError
 
-    def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
+    def send(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
         """Send a message, which arrives after the last row; in turns at once."""
+        raise NotImplementedError
+
+    def cut_off(self, condition: ast.expr) -> None:
+        """Take note that a `while` has ended with its condition still true."""
         raise NotImplementedError
 
     def despawn(self, scope: Scope, dead: int | Row | None) -> bool:
         """Despawn an entity or a row; return True if it is the scope's own."""
         raise NotImplementedError
 
-    def spawn(self, spawn: Spawn) -> None:
-        """Spawn, unless a cell has no capacity."""
+    def spawn(self, spawn: Spawn) -> int:
+        """Spawn, unless a cell has no capacity; return the handle, if the kernel keeps handles."""
+        raise NotImplementedError
+
+    def change(self, change: Change) -> None:
+        """Let an entity get or lose a component after the pass."""
         raise NotImplementedError
 
 
-Step: TypeAlias = Callable[[Effects, Scope], bool]
-"""Acts for a row; returns True if the row's later steps do not happen."""
+Signal = Enum("Signal", "BREAK CONTINUE RETURN")
+"""What ends a block before its last step."""
+Step: TypeAlias = Callable[[Effects, Scope], Signal | None]
+"""Acts for a row; returns a signal if the next steps do not happen."""
+Passes: TypeAlias = Callable[[Effects, Scope], Iterator[None]]
+"""Begins each pass of a loop, before it yields."""
+_SIGNALS: Final = {
+    ast.Break: Signal.BREAK,
+    ast.Continue: Signal.CONTINUE,
+    ast.Return: Signal.RETURN,
+    ast.Pass: None,
+}
+_COMMANDS: Final = ("die", "destroy", "spawn", "add", "remove")
 
 
 @dataclass(frozen=True)
@@ -58,12 +73,16 @@ class CompiledKernel:
     kernel: Kernel
     names: Names
     where: Callable[[Scope], bool]
-    steps: Sequence[Step]
+    act: Step
+    order: Evaluate | None
+    """The number by which turns are ordered."""
 
-    @property
+    @cached_property
     def is_mortal(self) -> bool:
         """True if a kernel spawns or destroys: rows of the dead do not run then."""
-        return any(isinstance(step, ast.Expr) for step in self.kernel.steps)
+        parts = [part for step in self.kernel.steps for part in ast.walk(step)]
+        calls = [part.func for part in parts if isinstance(part, ast.Call)]
+        return any(isinstance(call, ast.Name) and call.id in _COMMANDS for call in calls)
 
 
 def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
@@ -71,9 +90,12 @@ def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
     names = Names.of(schema, kernel)
     compiler = StepCompiler(schema, kernel, names)
     with np.errstate(all="ignore"):
+        by = None
+        if kernel.turns_by is not None:
+            by = compiler.expressions.compile(kernel.turns_by).evaluate
         where = compiler.expressions.condition(kernel.where)
-        steps = [compiler.compile(step) for step in kernel.steps]
-    return CompiledKernel(kernel, names, where, steps)
+        act = compiler.block(kernel.steps)
+    return CompiledKernel(kernel, names, where, act, by)
 
 
 class StepCompiler:
@@ -83,18 +105,122 @@ class StepCompiler:
         self._schema, self._kernel, self._names = schema, kernel, names
         self.expressions = ExpressionCompiler(names)
 
+    def block(self, nodes: Sequence[ast.stmt]) -> Step:
+        """Return steps, one after the other until a signal, as a closure."""
+        steps = [self.compile(node) for node in nodes]
+
+        def act(run: Effects, scope: Scope) -> Signal | None:
+            for step in steps:
+                signal = step(run, scope)
+                if signal is not None:
+                    return signal
+            return None
+
+        return act
+
     def compile(self, step: ast.stmt) -> Step:
         """Return a step as a closure."""
         match step:
+            case ast.If(test, body, others):
+                return self._branches(test, body, others)
+            case ast.While() | ast.For():
+                return self._loop(step)
+            case ast.Break() | ast.Continue() | ast.Return() | ast.Pass():
+                signal = _SIGNALS[type(step)]
+                return lambda run, scope: signal
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("spawn")) as call):
+                return self._spawn(call, name)
             case ast.Assign([target], node):
                 return self._assignment(target, "", node)
             case ast.AugAssign(target, sign, node):
                 return self._assignment(target, SIGNS[type(sign)], node)
             case ast.Expr(ast.Call(ast.Name("spawn")) as call):
                 return self._spawn(call)
+            case ast.Expr(ast.Call(ast.Name("add" | "remove" as name)) as call):
+                return self._change(call, is_removed=name == "remove")
             case ast.Expr(ast.Call() as call):
                 return self._despawn(call)
         raise TypeError(ast.dump(step))
+
+    # Branches and loops
+
+    def _branches(
+        self, test: ast.expr, body: Sequence[ast.stmt], others: Sequence[ast.stmt]
+    ) -> Step:
+        holds = self.expressions.condition(test)
+        yes, no = self.block(body), self.block(others)
+        return lambda run, scope: (yes if holds(scope) else no)(run, scope)
+
+    def _loop(self, step: ast.While | ast.For) -> Step:
+        match step:
+            case ast.While(test, body):
+                passes = self._while(test)
+                act = self.block(body)
+            case ast.For(ast.Name(name), ast.Name(near), body):
+                passes = self._for_neighbours(name, near)
+                act = self.block(body)
+                del self._names.loops[name]
+            case ast.For(ast.Name(name), ast.Call(_, bounds), body):
+                passes = self._for_range(name, bounds)
+                act = self.block(body)
+                del self._names.locals[name]
+            case _:
+                raise TypeError(ast.dump(step))
+
+        def loop(run: Effects, scope: Scope) -> Signal | None:
+            who, signal = scope.who, None
+            for _ in passes(run, scope):
+                signal = act(run, scope)
+                if signal in (Signal.BREAK, Signal.RETURN):
+                    break
+            scope.draw_for(who)
+            return signal if signal is Signal.RETURN else None
+
+        return loop
+
+    def _while(self, test: ast.expr) -> Passes:
+        holds, at_most = self.expressions.condition(test), self._kernel.at_most
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            for number in itertools.count(1):
+                scope.enter(who, number)
+                if not holds(scope):
+                    return
+                if number > at_most:
+                    run.cut_off(test)
+                    return
+                yield
+
+        return passes
+
+    def _for_range(self, name: str, bounds: Sequence[ast.expr]) -> Passes:
+        evaluates = [self.expressions.compile(bound).evaluate for bound in bounds]
+        self._names.locals[name] = value("i64", 0)
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            numbers = range(*(evaluate(scope).one for evaluate in evaluates))
+            for number, i in enumerate(numbers, 1):
+                scope.enter(who, number)
+                scope.locals[name] = value("i64", i)
+                yield
+
+        return passes
+
+    def _for_neighbours(self, name: str, near: str) -> Passes:
+        """Return passes with the neighbours that there are when the loop begins and live on."""
+        hood = self._names.loops[name] = self._names.hoods[near]
+
+        def passes(run: Effects, scope: Scope) -> Iterator[None]:
+            who = scope.who
+            for neighbour in run.nearby[near].around(scope.rows):
+                if all(map(run.world.lives, neighbour.rows.values())):
+                    scope.enter(who, run.who(hood.among, neighbour.row))
+                    scope.loops[name] = neighbour
+                    yield
+
+        return passes
 
     # Assignments and messages
 
@@ -103,6 +229,8 @@ class StepCompiler:
             return self._local(target, sign, node)
         old = self.expressions.compile(target)
         assert old.place is not None
+        if not old.place.component:
+            return self._element(old, old.place, sign, self.expressions.compile(node))
         if old.place.is_own:
             return self._own_field(old, old.place, sign, self.expressions.compile(node))
         sign, node = _message_parts(target, sign, node)
@@ -115,51 +243,51 @@ class StepCompiler:
         if old is None:
             locals_[name] = settled(new.sample)
 
-            def first(run: Effects, scope: Scope) -> bool:
+            def first(run: Effects, scope: Scope) -> None:
                 scope.locals[name] = settled(evaluate(scope))
-                return False
 
             return first
 
-        def again(run: Effects, scope: Scope) -> bool:
+        def again(run: Effects, scope: Scope) -> None:
             result = evaluate(scope)
             if sign:
                 result = binary(sign, scope.locals[name], result)
             scope.locals[name] = assigned(result, old)
-            return False
 
         return again
 
-    def _own_field(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
-        evaluate, field, find = new.evaluate, target.field, target.find
-        read, like = old.evaluate, old.sample
+    def _element(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
+        """Return an assignment to an element of a local, which is a copy of its own."""
+        work_out, name = _result(old, sign, new), target.field
 
-        def act(run: Effects, scope: Scope) -> bool:
-            result = evaluate(scope)
-            if sign:
-                result = binary(sign, read(scope), result)
-            row = find(scope)
+        def act(run: Effects, scope: Scope) -> None:
+            result, index = work_out(scope), target.index(scope)
+            if index is not None:
+                scope.locals[name] = replaced(scope.locals[name], index, result)
+
+        return act
+
+    def _own_field(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
+        work_out, field = _result(old, sign, new), target.field
+
+        def act(run: Effects, scope: Scope) -> None:
+            result, index, row = work_out(scope), target.index(scope), target.find(scope)
             assert row is not None
-            run.write(row, field, target.index, assigned(result, like))
-            return False
+            if index is not None:
+                run.write(row, field, index, result)
 
         return act
 
     def _message(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return a step that sends a message; nobody hears from the dead."""
-        evaluate, read, find, like = new.evaluate, old.evaluate, target.find, old.sample
-        is_deferred = not sign or sign in MESSAGES
+        is_deferred = sign in MESSAGES
+        work_out = _result(old, "" if is_deferred else sign, new)
+        sent = sign if is_deferred else ""
 
-        def act(run: Effects, scope: Scope) -> bool:
-            row = find(scope)
-            if row is None or not run.world.lives(scope.row):
-                return False
-            result = evaluate(scope)
-            if not is_deferred:
-                result = binary(sign, read(scope), result)
-            message = assigned(result, like)
-            run.send(row, target.field, target.index, sign if is_deferred else "", message)
-            return False
+        def act(run: Effects, scope: Scope) -> None:
+            row, index = target.find(scope), target.index(scope)
+            if row is not None and index is not None and run.world.lives(scope.row):
+                run.send(row, target.field, index, sent, work_out(scope))
 
         return act
 
@@ -170,44 +298,81 @@ class StepCompiler:
         where = self._where(call)
         is_entity = handle is not None and handle.sample.type == "entity"
 
-        def act(run: Effects, scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> Signal | None:
             if not where(scope):
-                return False
+                return None
             dead: int | Row | None = scope.row.owner or scope.row
             if handle is not None:
                 number = handle.evaluate(scope).one
                 world = run.world
                 dead = number if is_entity else world.with_id(handle.sample.target, number)
-            return run.despawn(scope, dead)
+            return Signal.RETURN if run.despawn(scope, dead) else None
 
         return act
 
-    def _spawn(self, call: ast.Call) -> Step:
-        bundles: list[str] = []
-        values_of: dict[str, list[tuple[str, Evaluate]]] = {}
-        for part in call.args:
-            name = ast.unparse(part.func if isinstance(part, ast.Call) else part)
-            bundles.append(name)
-            for keyword in part.keywords if isinstance(part, ast.Call) else ():
-                new = self.expressions.compile(keyword.value).evaluate
-                values_of.setdefault(name, []).append((str(keyword.arg), new))
-        where = self._where(call)
+    def _spawn(self, call: ast.Call, local: str = "") -> Step:
+        """Return a spawn; `local`: has the handle from now on, null if nobody is born."""
+        parts = [self._component(part) for part in call.args]
+        where, (name, _) = self._where(call), parts[0]
+        components = self._schema.components
+        is_owned = len(parts) > 1 or name not in components or components[name].is_owned
+        type_ = "entity" if is_owned else f"id<{name}>"
+        if local:
+            self._names.keeps_handles = True
+            self._names.locals[local] = value(type_, 0)
 
-        def act(run: Effects, scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> None:
+            handle = 0
             if where(scope):
-                world = run.world
-                spawn = world.spawned(bundles)
-                for name, fields in values_of.items():
-                    for field, new in fields:
-                        like = world.field(name, field).initial
-                        spawn[name][field] = assigned(new(scope), like)
-                run.spawn(spawn)
-            return False
+                spawn = run.world.spawned([name for name, _ in parts])
+                for name, work_out in parts:
+                    if name in spawn:
+                        spawn[name] |= work_out(scope)
+                handle = run.spawn(spawn)
+            if local:
+                scope.locals[local] = value(type_, handle)
 
         return act
+
+    def _change(self, call: ast.Call, is_removed: bool) -> Step:
+        *handles, part = call.args
+        owner = self.expressions.compile(handles[0] if handles else ast.Name("entity")).evaluate
+        name, work_out = self._component(part)
+        where = self._where(call)
+        replaces = any(keyword.arg == "replace" for keyword in call.keywords)
+
+        def act(run: Effects, scope: Scope) -> None:
+            if where(scope):
+                cells = None if is_removed else work_out(scope)
+                run.change(Change(owner(scope).one, name, cells, replaces))
+
+        return act
+
+    def _component(self, part: ast.expr) -> tuple[str, Callable[[Scope], Cells]]:
+        """Return the name of a component or bundle, and its fields that are set."""
+        call = part if isinstance(part, ast.Call) else ast.Call(part, [], [])
+        name = ast.unparse(call.func)
+        known = self._schema.components[name].fields if call.keywords else {}
+        fields = [
+            (field, self.expressions.compile(keyword.value).evaluate, known[field].initial)
+            for keyword in call.keywords
+            if (field := keyword.arg)
+        ]
+        return name, lambda scope: {
+            field: assigned(new(scope), like) for field, new, like in fields
+        }
 
     def _where(self, call: ast.Call) -> Callable[[Scope], bool]:
-        return self.expressions.condition(next((keyword.value for keyword in call.keywords), None))
+        conditions = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
+        return self.expressions.condition(conditions[0] if conditions else None)
+
+
+def _result(old: Expression, sign: str, new: Expression) -> Evaluate:
+    """Return what is put in the place of an old value: a new one, or an operation of both."""
+    evaluate, read, like = new.evaluate, old.evaluate, old.sample
+    if not sign:
+        return lambda scope: assigned(evaluate(scope), like)
+    return lambda scope: assigned(binary(sign, read(scope), evaluate(scope)), like)
 
 
 def _message_parts(target: ast.expr, sign: str, node: ast.expr) -> tuple[str, ast.expr]:

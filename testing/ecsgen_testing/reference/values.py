@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -138,6 +139,26 @@ UFUNCS |= {"and": np.logical_and, "or": np.logical_or, "==": np.equal, "!=": np.
 UFUNCS |= {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
+def _shift_left(number: Any, by: Any) -> Any:
+    return _shifted(np.left_shift, number, by, 0)
+
+
+def _shift_right(number: Any, by: Any) -> Any:
+    return _shifted(np.right_shift, number, by, np.where(np.asarray(number) < 0, -1, 0))
+
+
+def _shifted(shift: Any, number: Any, by: Any, beyond: Any) -> Any:
+    """Return shifted numbers; by less than 0 or by the width or more what is `beyond`."""
+    number, by = np.broadcast_arrays(number, by)
+    is_within = (by >= 0) & (by < 8 * number.dtype.itemsize)
+    shifted = np.where(is_within, shift(number, np.where(is_within, by, 0)), beyond)
+    return shifted.astype(number.dtype)[()]
+
+
+UFUNCS |= {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
+UFUNCS |= {"<<": _shift_left, ">>": _shift_right}
+
+
 def binary(sign: str, left: Value, right: Value) -> Value:
     """Return an operation of two values, element by element but for `@`."""
     if sign == "@":
@@ -146,6 +167,8 @@ def binary(sign: str, left: Value, right: Value) -> Value:
         result = _power(left, right)
     else:
         result = typed(UFUNCS[sign](meeting(left, right).data, meeting(right, left).data))
+        if sign in ("&", "|", "^") and not (left.is_literal and right.is_literal):
+            result = Value(common(left, right), result.data)  # flags stay what they are
     return _of_literals(result) if left.is_literal and right.is_literal else result
 
 
@@ -200,7 +223,10 @@ def function(name: str, operands: Sequence[Value]) -> Value:
     """Return a function of values, by its name."""
     if not all(operand.is_literal for operand in operands):
         return _function(name, operands)
-    result = _of_literals(_function(name, [settled(operand) for operand in operands]))
+    result = _function(name, [settled(operand) for operand in operands])
+    if result.shape:
+        return result
+    result = _of_literals(result)
     return Value("int", int(result.data)) if name in ROUNDING else result
 
 
@@ -251,9 +277,81 @@ def cross(left: Value, right: Value) -> Value:
     return typed(a[[1, 2, 0]] * b[[2, 0, 1]] - a[[2, 0, 1]] * b[[1, 2, 0]])
 
 
+def vec(*numbers: Value) -> Value:
+    """Return the vector of several numbers, in the type that they make together."""
+    known = sorted(numbers, key=lambda number: number.is_literal)
+    if known[0].is_literal:
+        type_ = "i64" if all(number.type == "int" for number in known) else "f64"
+    else:
+        type_ = reduce(lambda t, number: common(value(t, 0), number), known, known[0].type)
+    return value(type_, [cast(type_, number).data for number in numbers])
+
+
+def unit(angle: Value) -> Value:
+    """Return the vector of length 1 at an angle."""
+    return vec(function("cos", [angle]), function("sin", [angle]))
+
+
+def angle(vector: Value) -> Value:
+    """Return the angle of a vector."""
+    x, y = elements(vector)
+    return function("atan2", [y, x])
+
+
+def rotate(vector: Value, by: Value) -> Value:
+    """Return a vector turned by an angle."""
+    x, y = elements(vector)
+    cos, sin = function("cos", [by]), function("sin", [by])
+    turned_x = binary("-", binary("*", x, cos), binary("*", y, sin))
+    return vec(turned_x, binary("+", binary("*", x, sin), binary("*", y, cos)))
+
+
+def elements(vector: Value) -> list[Value]:
+    """Return the elements of a vector or matrix, in C order."""
+    return [Value(vector.type, element) for element in np.ravel(vector.data)]
+
+
+def of_elements(name: str, vector: Value) -> Value:
+    """Return the `min`, `max` or `sum` of the elements of a vector or matrix."""
+    return gathered(name, elements(vector), value(vector.type, 0))
+
+
 OF_VECTORS: dict[str, Callable[..., Value]] = {
+    "vec": vec,
+    "unit": unit,
+    "angle": angle,
+    "rotate": rotate,
+    "argmin": lambda vector: value("i64", np.argmin(vector.data)),
+    "argmax": lambda vector: value("i64", np.argmax(vector.data)),
+    "any": lambda vector: value("bool", np.any(vector.data)),
+    "all": lambda vector: value("bool", np.all(vector.data)),
     "dot": dot,
     "cross": cross,
     "norm": norm,
     "normalize": normalize,
 }
+
+
+def reduced_type(function: str, sample: Value) -> str:
+    """Return the type of a reduction of values that are like a sample."""
+    if function == "count":
+        return "i64"
+    return {"i": "i64", "u": "u64"}.get(sample.kind, "f64") if function == "sum" else "f64"
+
+
+def gathered(name: str, answers: list[Value], sample: Value) -> Value:
+    """Return what neighbours have together; of none 0, or NaN as a float."""
+    is_float = sample.kind == "f"
+    if name in ("min", "max"):
+        nothing = value(sample.type, math.nan if is_float else 0, sample.shape)
+        return function(name, answers) if answers else nothing
+    if name == "mode":
+        counted = Counter(answer.one for answer in answers)
+        return value(sample.type, max(counted, key=counted.__getitem__, default=0))
+    wide = "f64" if is_float or name == "mean" else "i64" if sample.kind == "i" else "u64"
+    total = value(wide, 0, sample.shape)
+    for answer in answers:
+        total = binary("+", total, cast(wide, answer))
+    if name == "mean":
+        total = binary("/", total, value("f64", len(answers)))
+    return cast(sample.type, total) if is_float else total

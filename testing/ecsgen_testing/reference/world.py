@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .schema import Field, Schema, number
+from .schema import SETTINGS, Field, Schema, number
 from .spaces import FIRST_CELL, Grid
 from .values import Value, value
 
@@ -38,6 +38,19 @@ Actor = dict[str, Row]
 query."""
 Spawn = dict[str, Cells]
 """The fields that a spawn sets, by component."""
+
+
+class Change(NamedTuple):
+    """A component that an entity gets or loses after a pass."""
+
+    owner: int
+    component: str
+    cells: Cells | None
+    """The fields that are set; None if it is removed."""
+    replaces: bool = False
+    """True if who has it already gets these fields."""
+
+
 NewHandles = Callable[[str, Sequence[int]], Sequence[int]]
 """Returns the ids of new rows of a component, whose owners are given (0: none), or, for "", the
 handles of as many new entities."""
@@ -69,6 +82,7 @@ class World:
         self.tick = 0
         settings = schema.settings.items()
         self.settings = {name: field.initial for name, field in settings}
+        self.settings_row = Row(SETTINGS, 0, 0, self.settings, 0, is_active=True)
         self.sizes = {name: component.sizes for name, component in schema.components.items()}
         """Sizes of the axes of continuous spaces."""
         self.rows: dict[str, list[Row]] = {name: [] for name in schema.components}
@@ -103,7 +117,9 @@ class World:
         return [np.asarray(row.cells[field].data).tolist() for row in self.rows[name]]
 
     def field(self, name: str, field: str) -> Field:
-        """Return a field of a component."""
+        """Return a field of a component, or a setting."""
+        if name == SETTINGS:
+            return self.schema.settings[field]
         return self.schema.components[name].fields[field]
 
     def lives(self, row: Row) -> bool:
@@ -113,9 +129,8 @@ class World:
     def reference(self, name: str, row: Row | None) -> Value:
         """Return the handle that leads to a row: its entity, or its id without owner; null for
         None."""
-        if self.schema.components[name].is_owned:
-            return value("entity", row.owner if row else 0)
-        return value(f"id<{name}>", row.id if row else 0)
+        type_ = self.schema.handle_type(name)
+        return value(type_, (row.owner if type_ == "entity" else row.id) if row else 0)
 
     def first(self, name: str, entity: int) -> Row | None:
         """Return the row of a living entity, of several the oldest."""
@@ -139,6 +154,8 @@ class World:
 
     def actors(self, over: str) -> list[Actor]:
         """Return the actors of a component, group or query in order; of a component all rows."""
+        if over == SETTINGS:
+            return [{over: self.settings_row}]
         if over in self.rows:
             return [{over: row} for row in self.rows[over]]
         names, queries = self.schema.members_of(over), self.schema.queries

@@ -9,6 +9,7 @@ from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatc
 from numpy.typing import NDArray
 
 from .run import Run
+from .schema import SETTINGS
 from .world import Row, Spawn, World
 from .world_copy import chunks_of, columns_of, manager_of, rows_of, stacked
 
@@ -19,7 +20,10 @@ def apply_run(run: Run, world: Any) -> None:
     The world is as it was when it was copied. Raises what the kernel of the world would raise.
     """
     for name, field in sorted(run.written):
-        write_column(run.world, world, name, field)
+        if name == SETTINGS:
+            setattr(world.settings, field, run.world.settings[field].data)
+        else:
+            write_column(run.world, world, name, field)
     RecordedCommands(run, world).apply()
 
 

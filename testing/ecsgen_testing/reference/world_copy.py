@@ -11,7 +11,7 @@ from ecsgen_runtime.base.handles import NIL
 from numpy.typing import NDArray
 
 from .schema import Field, Schema
-from .values import Value, dtype_of
+from .values import Value, dtype_of, value
 from .world import Row, World
 
 
@@ -57,6 +57,8 @@ def copied_world(world: Any, schema: Schema) -> World:
     copy = World(schema, shapes=shapes)
     copy.entities = {int(entity) for entity in world.entities}
     copy.tick = getattr(world, "tick", 0)
+    for name, f in schema.settings.items():
+        copy.settings[name] = value(f.type, getattr(world.settings, name), f.shape)
     for name in grids:
         copy.grids[name].wrap = manager_of(world, schema, name).wrap
     for name, component in schema.components.items():

@@ -1,0 +1,151 @@
+"""Questions of kernels to neighbours."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from . import values
+from .draws import DrawCompiler, one_of
+from .neighbours import Hood
+from .random_numbers import unit_number, word
+from .scopes import Evaluate, Expression, Scope
+from .values import Value, assigned, cast, gathered, value
+
+QUESTIONS: Final = ("count", "sum", "mean", "nearest", "choice", "max_by", "min_by", "mode")
+GATHERED: Final = ("sum", "mean", "min", "max", "mode")
+Choose: TypeAlias = Callable[[list[Scope]], Scope | None]
+"""Chooses one of the neighbours, if it may."""
+
+
+class QuestionCompiler(DrawCompiler):
+    """Compiler of questions."""
+
+    def _question(self, name: str, node: ast.Call) -> Expression:
+        near, names = self._named(node), self.names
+        number = names.reserve(1) if name in ("choice", "max_by", "min_by") else 0
+        inner = type(self)(names, near)
+        keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        where = inner.condition(keywords.get("where"))
+
+        def matching(scope: Scope) -> list[Scope]:
+            neighbours = scope.run.nearby[near].around(scope.rows)
+            return [each for n in neighbours if where(each := scope.meeting(n))]
+
+        answer = node.args[0] if node.args else None
+        if name == "count":
+            is_counted = inner.condition(
+                None if answer is None or ast.unparse(answer) == near else answer
+            )
+            return Expression(
+                lambda scope: value("i64", sum(map(is_counted, matching(scope)))), value("i64", 0)
+            )
+        assert answer is not None
+        asked = inner.compile(answer)
+        like = values.settled(asked.sample)
+        sample = gathered(name, [], like) if name in GATHERED else value(like.type, 0, like.shape)
+        choose: Choose
+        if name == "nearest":
+            choose = _Nearest(names.hoods[near])
+        elif "weight" in keywords:
+            choose = _Weighted(number, inner.compile(keywords["weight"]).evaluate)
+        else:
+            keys = [inner.compile(key).evaluate for key in node.args[1:]]
+            choose = _Best(number, name, keys)
+        none = self.compile(keywords["none"]).evaluate if "none" in keywords else None
+
+        def evaluate(scope: Scope) -> Value:
+            scopes = matching(scope)
+            if name in GATHERED:
+                if scopes or none is None:
+                    answers = [cast(like.type, asked.evaluate(each)) for each in scopes]
+                    return gathered(name, answers, like)
+            elif (chosen := choose(scopes)) is not None:
+                return cast(like.type, asked.evaluate(chosen))
+            return sample if none is None else assigned(none(scope), sample)
+
+        return Expression(evaluate, sample)
+
+    def _is_of_elements(self, node: ast.Call) -> bool:
+        """Return True for `min`, `max` or `sum` of the elements of a shape: within a question, or
+        where no neighbour is named."""
+        if len(node.args) != 1 or node.keywords:
+            return False
+        names, (arg,) = self.names, node.args
+        if self._asked or not names.hoods:
+            return True
+        neighbours = {*names.hoods, "offset", "distance"} - {*names.loops}
+        if neighbours & {part.id for part in ast.walk(arg) if isinstance(part, ast.Name)}:
+            return False
+        draws = names.draws
+        is_shaped = not self.compile(arg).is_scalar
+        names.draws = draws
+        return is_shaped
+
+    def _named(self, node: ast.Call) -> str:
+        """Return the neighbourhood that a question names; it need not where there is only one."""
+        hoods = self.names.hoods
+        if len(hoods) == 1:
+            return next(iter(hoods))
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        (near,) = (names & {*hoods}) - {*self.names.loops} or hoods
+        return near
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The neighbour at the least distance, the first of several; NaN is nobody's nearest."""
+
+    hood: Hood
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        squares = [(self.hood.square(scope.met.offset).one, scope) for scope in scopes]
+        comparable = [pair for pair in squares if pair[0] == pair[0]]
+        return min(comparable, key=lambda pair: pair[0])[1] if comparable else None
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """A neighbour by chance, each as likely as its weight has it; none without any weight."""
+
+    number: int
+    weight: Evaluate
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        total, sums = 0.0, list[float]()
+        for scope in scopes:
+            weight = cast("f64", self.weight(scope)).one
+            total += weight if 0 < weight < math.inf else 0.0
+            sums.append(total)
+        if not scopes:
+            return None
+        limit = total * unit_number(word(scopes[0].stem, self.number))
+        pairs = zip(scopes, sums, strict=True)
+        return next((scope for scope, running in pairs if running > limit), None)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """A neighbour by chance of those with the best keys."""
+
+    number: int
+    name: str
+    keys: Sequence[Evaluate]
+
+    def __call__(self, scopes: list[Scope]) -> Scope | None:
+        candidates = best(self.name, scopes, self.keys)
+        return one_of(candidates[0], self.number, candidates) if candidates else None
+
+
+def best(name: str, scopes: list[Scope], keys: Sequence[Evaluate]) -> list[Scope]:
+    """Return the neighbours with the greatest, or least, first key; of several, by the next …"""
+    for number, key in enumerate(keys):
+        numbers = [key(scope).one for scope in scopes]
+        comparable = [n for n in numbers if n == n]
+        if comparable or number == 0:
+            top = (max if name == "max_by" else min)(comparable, default=None)
+            scopes = [scope for scope, n in zip(scopes, numbers, strict=True) if n == top]
+    return scopes
