@@ -194,8 +194,9 @@ class _Lowering:
         self._out.append(loop)
 
     def _forget_all(self) -> None:
-        """Forget what is known: the next pass of a loop may find it changed."""
-        self._known = _Known({}, set())
+        """Forget what is known: the next pass of a loop may find it changed. At once the
+        neighbours stay those of before the kernel."""
+        self._known = _Known({}, set() if self._program.takes_turns else self._listed)
 
     def _step(self, step: tree.Step) -> None:
         target = step.target

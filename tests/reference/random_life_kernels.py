@@ -292,7 +292,52 @@ class LifeText:
         steps = [self.pick(makers)() for _ in range(self.random.randrange(2, 5))]
         if self.turns and not self.home and self.chance(0.6):
             steps = [*self.hunted(), *steps[:2]]
-        return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in steps), ""])
+        if self.chance(0.5):
+            return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in steps), ""])
+        block = [line for step in steps for line in self.nested(step)]
+        lines += ["    at_most: 3"] * any("while " in line for line in block)
+        return "\n".join([*lines, "    steps: |", *(f"      {line}" for line in block), ""])
+
+    def nested(self, step: str) -> list[str]:
+        """A step, often within a branch or a loop."""
+        kind = self.pick(["", "", "if", "if", "else", "range", "while", "near", "return"])
+        test = f"if {self.condition()}:"
+        match kind:
+            case "if":
+                other = self.pick([[], [f"elif {self.condition()}:", f"    {self.assigned()}"]])
+                return [test, f"    {step}", *other]
+            case "else":
+                return [test, f"    {step}", "else:", f"    {self.assigned()}"]
+            case "range":
+                bound = self.pick(["2", "randrange(4)", f"i32({self.own('m')}) % 3"])
+                counted = f"    {self.own('e')} += f64(turn) * {self.leaf()}"
+                end = self.pick(["break", "continue", "return", "pass"])
+                within = [f"    if turn > 0 and {self.condition()}:", f"        {end}"]
+                return [f"for turn in range({bound}):", counted, *within, f"    {step}"]
+            case "while":
+                return [f"while {self.condition()}:", f"    {step}"]
+            case "near" if self.near:
+                return self._near_loop()
+            case "return":
+                return [step, test, "    return"]
+        return [step]
+
+    def _near_loop(self) -> list[str]:
+        """A loop over neighbours, which asks none of them."""
+        self.is_asked = True  # so that nobody else is asked within
+        name = self.pick([*KINDS])
+        row = "other." if self.home else f"other.{self._met_member()}."
+        sign = self._way(row, name, ("+=", "-="))
+        value = f"{KINDS[name]}({self.leaf()} + {self.pick(['other.distance', '1'])})"
+        sign = sign if sign in ("+=", "-=") else ""
+        text = f"{row}{name} {sign} {value}"
+        if not sign:
+            way = self.sent[f"{row.rstrip('.').split('.')[-1].title()}.{name}"]
+            text = f"{row}{name} = {way}({row}{name}, {value})"
+        test = f"if {self.condition()}:"
+        self.is_asked = False
+        end = self.pick(["break", "continue", "return", "pass"])
+        return ["for other in other:", f"    {text}", f"    {test}", f"        {end}"]
 
 
 def schema(seed: int, count: int) -> str:
