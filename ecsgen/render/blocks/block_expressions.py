@@ -3,9 +3,11 @@ rows, or of each pair of a row and a neighbour."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from math import prod
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
@@ -48,6 +50,17 @@ UFUNCS: Final = {
     "round": "rint",
     "min": "minimum",
     "max": "maximum",
+    "&": "bitwise_and",
+    "|": "bitwise_or",
+    "^": "bitwise_xor",
+    "~": "invert",
+    "<<": "left_shift",
+    ">>": "right_shift",
+    "total": "add",
+    "least": "minimum",
+    "greatest": "maximum",
+    "any": "logical_or",
+    "all": "logical_and",
 }
 """Names of ufuncs, where they are not those of the operations."""
 
@@ -352,10 +365,17 @@ def _sum_of_products(emit: BlockEmitter, pairs: list[tuple[str, str]], out: Arra
     emit.working.release(product)
 
 
-def _result(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
-    """Return memory for a result that is written while the operands are still read."""
-    kind = kind_of(node.type)
-    if target is not None and target.kind == kind:
+def _result(
+    emit: BlockEmitter,
+    node: tree.Operation,
+    target: ArrayValue | None,
+    any_layout: bool = False,
+) -> ArrayValue:
+    """Return memory for a result that is written while the operands are still read.
+
+    `any_layout`: the target may have the elements of a row together."""
+    kind, same = kind_of(node.type), 2 if any_layout else 3
+    if target is not None and target.kind[:same] == kind[:same]:
         name = target.text.partition("[")[0]
         named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
         if name not in {emit.value(name_node).text.partition("[")[0] for name_node in named}:
@@ -428,6 +448,74 @@ def _in_planes(emit: BlockEmitter, value: ArrayValue, is_reused: bool) -> ArrayV
     return value
 
 
+def _vector(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Write each number to its plane."""
+    out = _result(emit, node, target, any_layout=True)
+    for index, operand in enumerate(node.operands):
+        plane = ArrayValue(out.element(index), out.scalar, (), ElementOrder.ROWS)
+        value = emit.value(operand, plane)
+        if value.text != plane.text:
+            emit.write(f"{plane.text}[...] = {value.text}")
+        emit.working.release(value)
+    return out
+
+
+def _unit(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    angle = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    for index, function in enumerate(("np.cos", "np.sin")):
+        emit.run(function, as_typed(angle), f"out={out.element(index)}")
+    emit.working.release(angle)
+    return out
+
+
+def _angle(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    vector = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    emit.run("np.arctan2", vector.element(1), vector.element(0), f"out={out.text}")
+    emit.working.release(vector)
+    return out
+
+
+def _rotate(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Multiply vectors of two as complex numbers."""
+    vector, unit = (emit.value(operand) for operand in node.operands)
+    out = _result(emit, node, target)
+    product = emit.working.acquire((node.type.scalar, (), ElementOrder.ROWS))
+    for index, function in enumerate(("np.subtract", "np.add")):
+        element = out.element(index)
+        emit.run("np.multiply", vector.element(0), unit.element(index), f"out={element}")
+        emit.run("np.multiply", vector.element(1), unit.element(1 - index), f"out={product.text}")
+        emit.run(function, element, product.text, f"out={element}")
+    emit.working.release(vector, unit, product)
+    return out
+
+
+def _folded(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Combine all elements one after the other, sums beginning with 0."""
+    value = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    elements = [value.element(*index) for index in itertools.product(*map(range, value.shape))]
+    ufunc = f"np.{UFUNCS[node.name]}"
+    first = ["0", elements[0]] if node.name == "total" else (elements * 2)[:2]
+    emit.run(ufunc, *first, f"out={out.text}")
+    for element in elements[1 if node.name == "total" else 2 :]:
+        emit.run(ufunc, out.text, element, f"out={out.text}")
+    emit.working.release(value)
+    return out
+
+
+def _index_of_extreme(
+    emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None
+) -> ArrayValue:
+    value = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    elements = f"{value.text}.reshape({prod(value.shape)}, -1)"
+    emit.write(f"{out.text}[...] = {elements}.{node.name}(0)")
+    emit.working.release(value)
+    return out
+
+
 COMPOSED: Final[
     dict[str, Callable[[BlockEmitter, tree.Operation, ArrayValue | None], ArrayValue]]
 ] = {
@@ -437,6 +525,13 @@ COMPOSED: Final[
     "normalize": _normalize,
     "cross": _cross,
     "@": _product,
+    "vec": _vector,
+    "unit": _unit,
+    "angle": _angle,
+    "rotate": _rotate,
+    **dict.fromkeys(("total", "least", "greatest", "any", "all"), _folded),
+    "argmin": _index_of_extreme,
+    "argmax": _index_of_extreme,
 }
 
 
