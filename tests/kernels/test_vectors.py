@@ -215,7 +215,7 @@ asked = sum(power)
 least = min(other.limbs)
 spot = sum(argmax(other.limbs))
 counted = count(any(other.limbs > limbs) and not all(other.limbs > 0))
-turned = sum(rotate(offset, other.power) + vec(power, other.power))
+turned = sum(rotate(offset, other.power) + vec(power + min(limbs), max(other.limbs)))
 """
 LOOP = "for bird in other:\n  looped += min(bird.limbs) + sum(bird.offset)\n"
 
@@ -236,7 +236,7 @@ def _asked(data: Any, row: int) -> dict[str, Any]:
     near = [k for k in range(data.n) if k != row and np.hypot(*offsets[k]) <= 2]
     turned = np.zeros(2)
     for k in near:
-        turned += np.array(_turned(offsets[k], power[k])) + np.array([power[row], power[k]])
+        turned += np.array(_turned(offsets[k], power[k])) + _shift(data, row, k)
     no_limbs = np.full(3, np.nan, f32)
     return {
         "own": f32(_sum(limbs[row])),
@@ -248,6 +248,10 @@ def _asked(data: Any, row: int) -> dict[str, Any]:
         "counted": sum(any(limbs[k] > limbs[row]) and not all(limbs[k] > 0) for k in near),
         "turned": turned,
     }
+
+
+def _shift(data: Any, row: int, other: int) -> Any:
+    return np.array([data.power[row] + data.limbs[row].min(), data.limbs[other].max()])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
