@@ -64,6 +64,8 @@ class TypeChecker:
         if isinstance(operand, Literal) or operand.type != BOOL:
             shown = "a number" if isinstance(operand, Literal) else str(operand.type)
             hint = "compare it with something, as in `x > 0`"
+            if not isinstance(operand, Literal) and (enum := operand.type.enum):
+                hint = f"compare it with a member; of flags `{enum}.name in x` asks for one"
             raise KernelError("E803", f"a condition is a bool, not {shown}", node, hint)
         return operand
 

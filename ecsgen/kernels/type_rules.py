@@ -70,6 +70,7 @@ def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
         hint = "write a condition as in `1 if c else 0`, or a cast such as f32(c)"
     else:
         hint = f"only == and != work on {type_.kind}"
+        hint += ", and & | ^ ~ if it has flags" if type_.enum else ""
     return KernelError("E803", f"{shown} takes numbers, not {type_}", node, hint)
 
 
@@ -126,7 +127,10 @@ def unify_operands(name: str, operands: Sequence[Operand], node: ast.AST) -> lis
         if None not in values:
             return [value for value in values if value is not None]
     shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
-    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
+    enums, hint = [type_.enum for type_ in types if type_.enum], ""
+    if len(enums) == 1:
+        hint = f"name members of {enums[0]}; of flags `{enums[0]}.name in x` asks for one"
+    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node, hint)
 
 
 def _of_kind(operand: Operand, kind: str) -> Expression | None:

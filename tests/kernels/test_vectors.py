@@ -13,7 +13,7 @@ from ecsgen.config import BACKENDS
 from ecsgen.model import Field
 from ecsgen.model.columns import split_parts
 from tests.support.kernel_package import built, write
-from tests.support.world_package import load, sources
+from tests.support.world_package import load, sources, world_package
 
 ROWS = 300
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5)
@@ -280,3 +280,89 @@ def test_costly_operands_are_worked_out_once() -> None:
         text = sources(load(FIELDS + kernel), backend)["body.py"]
         for function in ("np.exp", "np.cos", "np.sin"):
             assert text.count(f"{function}(") == 1
+
+
+WORLD = """\
+world: Game
+kernels:
+  push:
+    over: Seeker
+    where: sum(Seeker.v) > 0 or any(Seeker.seen)
+    steps:
+      - Seeker.target.Body.v += vec(Seeker.x, max(Seeker.v))
+      - Seeker.w = Seeker.target.Body.w - vec(1, 0.5)
+  bear:
+    over: Seeker
+    steps: ["spawn(Body(v=vec(Seeker.x, 1), hits=3 << argmax(Seeker.v)), where=all(Seeker.v > 0))"]
+---
+component: Seeker
+fields: {v: "f32[2]", w: "f64[2]", x: f32, target: entity, seen: "bool[4]"}
+reductions:
+  total: {sum: sum(v)}
+  greatest: {max: "max(vec(x, v.x, v.y))", where: any(seen)}
+  middle: {mean: "vec(x, v.x)"}
+---
+component: Body
+fields: {v: "f32[2]", w: "f64[2]", hits: i64}
+---
+component: Node
+hierarchy: {orphans: root}
+fields: {local: "f32[2]", world: "f32[2]"}
+kernels:
+  level: {steps: ["world = vec(parent.world.x + local.x, parent.world.y + max(parent.local))"]}
+"""
+
+
+@pytest.fixture(params=BACKENDS)
+def game(request: pytest.FixtureRequest) -> Any:
+    """Return a world in which seekers mean bodies."""
+    world = world_package(WORLD, f"vector_world_{request.param}", request.param).World()
+    random, entities = np.random.default_rng(2), world.entities.create_many(50)
+    world.seeker.create_many(entities)
+    world.body.create_many(entities)
+    world.node.create_many(entities)
+    seekers, bodies = world.seeker.data, world.body.data
+    for column in (seekers.v, seekers.x, bodies.v, bodies.w, world.node.data.local):
+        column[...] = random.normal(0, 1, column.shape)
+    seekers.seen[...] = random.integers(0, 2, (50, 4))
+    seekers.target[...] = random.choice(entities, 50)
+    return world
+
+
+def test_vectors_go_to_other_rows_and_newborn(game: Any) -> None:
+    seekers, bodies = game.seeker.data, game.body.data
+    wanted_v, wanted_w = bodies.v.copy(), seekers.w.copy()
+    rows = {entity: row for row, entity in enumerate(bodies.entity.tolist())}
+    for row in range(50):
+        if _sum(seekers.v[row]) > 0 or any(seekers.seen[row]):
+            target = rows[int(seekers.target[row])]
+            wanted_v[target] += np.array([seekers.x[row], seekers.v[row].max()])
+            wanted_w[row] = bodies.w[target] - np.array([1, 0.5])
+    game.push()
+    np.testing.assert_array_equal(bodies.v, wanted_v)
+    np.testing.assert_array_equal(seekers.w, wanted_w)
+    game.bear()
+    born = [row for row in range(50) if all(seekers.v[row] > 0)]
+    assert game.body.data.v[50:].tolist() == [[seekers.x[row], 1] for row in born]
+    assert game.body.data.hits[50:].tolist() == [3 << int(seekers.v[row].argmax()) for row in born]
+
+
+def test_vectors_are_reduced(game: Any) -> None:
+    seekers = game.seeker.data
+    x, v, seen = seekers.x, seekers.v, seekers.seen.any(1)
+    assert game.seeker.total() == pytest.approx(v.sum(dtype=np.float64), abs=1e-4)
+    assert game.seeker.greatest() == max(x[seen].max(), v[seen].max())
+    assert game.seeker.middle() == pytest.approx((x.mean(), v[:, 0].mean()), abs=1e-5)
+
+
+def test_vectors_of_parents_go_down(game: Any) -> None:
+    nodes = game.node
+    for row in range(1, 50):
+        nodes.set_parent(row, (row - 1) // 2)
+    nodes.level()
+    local, wanted = nodes.data.local, np.zeros((50, 2), f32)
+    for row in range(50):
+        parent = (row - 1) // 2
+        above, length = (wanted[parent], local[parent].max()) if row else (np.zeros(2, f32), f32(0))
+        wanted[row] = above[0] + local[row, 0], above[1] + length
+    np.testing.assert_array_equal(nodes.data.world, wanted)
