@@ -8,7 +8,15 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.operations import AGGREGATES, COMMANDS, CONSTANTS, DRAWS, EXISTS, FUNCTIONS
+from ecsgen.kernels.operations import (
+    AGGREGATES,
+    COMMANDS,
+    CONSTANTS,
+    DRAWS,
+    EXISTS,
+    FUNCTIONS,
+    MAX_VECTOR,
+)
 from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -55,7 +63,6 @@ _INSTEAD: Final = {
 }
 """Unknown function → its name here, or a formula of `a`, `b` and `c` with the same value."""
 
-ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
@@ -116,15 +123,17 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
     is_of_row = names_in(node).isdisjoint(near)
-    if is_of_row and name in ("any", "all"):
-        word = "or" if name == "any" else "and"
-        return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
-    known = "norm" if is_of_row and name == "len" else _INSTEAD.get(name, name)
+    known = _INSTEAD.get(name, name)
+    if is_of_row:  # not of neighbours
+        known = {"len": "norm", "any": "any", "all": "all"}.get(name, known)
     is_plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
     if not known.isidentifier() and is_plain:
         return f"write `{_filled(known, node.args)}`"
     if name in _VECTORS:
-        return ELEMENTS
+        match node.args:
+            case [ast.Tuple() | ast.List() as elements]:
+                return of_list(elements.elts)
+        return of_list(node.args)
     if known in (*FUNCTIONS, *DRAWS, *AGGREGATES, *SCALARS):
         arguments = (*node.args, *(keyword.value for keyword in node.keywords))
         return f"write `{known}({', '.join(map(ast.unparse, arguments))})`"
@@ -195,14 +204,13 @@ def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], m
     return ", and ".join(filter(None, (f"there are {listed}" if known else "", more)))
 
 
-def of_vector(target: ast.expr, operator: str, value: ast.Tuple | ast.List, is_field: bool) -> str:
-    """Return a hint for a vector that is assigned at once, to a field or a local."""
-    if any(isinstance(element, ast.Tuple | ast.List | ast.Starred) for element in value.elts):
+def of_list(elements: Sequence[ast.expr]) -> str:
+    """Return a hint for a tuple or a list of these elements."""
+    if any(isinstance(element, ast.Tuple | ast.List | ast.Starred) for element in elements):
         return "write each element as a step of its own, as in `m[0, 0] = 1`"
-    pattern = ast.unparse(target) + ("[{}]" if is_field else "_{}")
-    texts = enumerate(map(ast.unparse, value.elts))
-    steps = (f"`{pattern.format(i)} {operator}= {text}`" for i, text in texts)
-    return f"write {' and '.join(steps)}, each as a step of its own"
+    if 2 <= len(elements) <= MAX_VECTOR:
+        return f"write `vec({', '.join(map(ast.unparse, elements))})`"
+    return "write each element as a step of its own, as in `v[0] = 1`"
 
 
 def of_count(node: ast.Call, high: int | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.kernels.operations import FUNCTIONS, Rule
+from ecsgen.kernels.operations import FUNCTIONS, TABLE, Rule
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.model.typed_tree import Constant, Expression, Operation
 from ecsgen.model.types import Number, Type, fits, misfit
@@ -62,9 +62,11 @@ def fold_constants(name: str, operands: list[Literal], node: ast.AST) -> Literal
     if name not in _PYTHON or any(operand.choice is not None for operand in operands):
         return None
     values = [operand.value for operand in operands]
+    if TABLE[name].rule is Rule.BITS and not all(isinstance(value, int) for value in values):
+        return None
     result: object
     try:
-        if name == "**" and _is_huge(values):
+        if name in ("**", "<<") and _is_huge(name, values):
             raise OverflowError
         result = _PYTHON[name](*values)
     except (ArithmeticError, ValueError):
@@ -74,8 +76,10 @@ def fold_constants(name: str, operands: list[Literal], node: ast.AST) -> Literal
     return Literal(result, node)
 
 
-def _is_huge(values: list[Number]) -> bool:
+def _is_huge(name: str, values: list[Number]) -> bool:
     base, exponent = values
+    if name == "<<":
+        return exponent > _LONGEST
     return isinstance(base, int) and abs(exponent) * base.bit_length() > _LONGEST
 
 
@@ -87,6 +91,12 @@ _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
     "**": lambda a, b: a**b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "~": lambda a: ~a,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
     "neg": lambda a: -a,
     "pos": lambda a: a,
     "abs": abs,

@@ -95,6 +95,10 @@ class NeighbourScopes:
         """Names that have a meaning of neighbours."""
         return frozenset((*self.by_name, *self.loops, OFFSET, DISTANCE))
 
+    def is_named_in(self, node: ast.AST) -> bool:
+        """Return True if an expression names neighbours other than those of loops."""
+        return not names_in(node).isdisjoint(self.names - self.loops.keys())
+
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
         near = self._require(node.id, node)

@@ -32,6 +32,12 @@ class Rule(Enum):
     GRID = "a component, a cell, or a place; a cell, or a place"
     DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
+    BITS = "integers of one type, or flags of one enum, element by element; the same type"
+    VECTOR = "2 to 16 numbers of one type without a shape; a vector of them"
+    PLANE = "a vector of two floats, or an angle (integers become f64); of the same type"
+    ELEMENTS = "numbers with a shape; one of them, or an i64"
+    TOTAL = "numbers with a shape; the same type, sums of integers in 64 bits"
+    TRUTHS = "bools with a shape; bool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,12 @@ OPERATORS: Final = _table(
     Operator("not", 1, Rule.LOGIC, "the opposite"),
     Operator("if", 3, Rule.CHOICE, "`a if c else b` as (c, a, b)"),
     Operator("@", 2, Rule.MATRIX, "the matrix product, each sum from left to right"),
+    Operator("&", 2, Rule.BITS, "the bits of both"),
+    Operator("|", 2, Rule.BITS, "the bits of one of them or both"),
+    Operator("^", 2, Rule.BITS, "the bits of one of them alone"),
+    Operator("~", 1, Rule.BITS, "the other bits; of flags the other members"),
+    Operator("<<", 2, Rule.BITS, "shifted up; by less than 0, or by the width or more: 0"),
+    Operator(">>", 2, Rule.BITS, "shifted down, the sign kept; by what `<<` gives 0: 0, or -1"),
 )
 """Operations written with signs and words."""
 
@@ -103,10 +115,29 @@ FUNCTIONS: Final = _table(
     Operator("cross", 2, Rule.CROSS, "the cross product"),
     Operator("norm", 1, Rule.NORM, "the length: `sqrt(dot(v, v))`"),
     Operator("normalize", 1, Rule.NORMALIZE, "v / norm(v); unchanged if the length is 0"),
+    Operator("vec", 2, Rule.VECTOR, "a vector of 2 to 16 numbers"),
+    Operator("unit", 1, Rule.PLANE, "`vec(cos(a), sin(a))`"),
+    Operator("angle", 1, Rule.PLANE, "`atan2(v.y, v.x)`"),
+    Operator("rotate", 2, Rule.PLANE, "v turned by an angle: as a complex number times `unit(a)`"),
+    Operator("argmin", 1, Rule.ELEMENTS, "where the smallest is in C order, the first of several"),
+    Operator("argmax", 1, Rule.ELEMENTS, "where the largest is in C order, the first of several"),
+    Operator("any", 1, Rule.TRUTHS, "true if one is true"),
+    Operator("all", 1, Rule.TRUTHS, "true if all are true"),
 )
 """Operations written as calls. `clip` and `min` and `max` of more than two become pairs."""
 
-TABLE: Final = OPERATORS | FUNCTIONS
+ELEMENT_FUNCTIONS: Final = _table(
+    Operator("least", 1, Rule.ELEMENTS, "`min(v)`: the smallest element; NaN if one is"),
+    Operator("greatest", 1, Rule.ELEMENTS, "`max(v)`: the largest element; NaN if one is"),
+    Operator("total", 1, Rule.TOTAL, "`sum(v)`: the sum in C order, of floats in f64"),
+)
+OF_ELEMENTS: Final = {"min": "least", "max": "greatest", "sum": "total"}
+"""The operations of functions that ask neighbours as well, or take several values."""
+
+MAX_VECTOR: Final = 16
+"""The most numbers that `vec` takes."""
+
+TABLE: Final = OPERATORS | FUNCTIONS | ELEMENT_FUNCTIONS
 
 DRAWS: Final = _table(
     Operator("random", 0, Rule.DRAW, "a number in [0, 1); `random(3)` is a vector of three"),
@@ -161,8 +192,18 @@ BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Mod: "%",
     ast.Pow: "**",
     ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
-UNARY: Final[dict[type[ast.unaryop], str]] = {ast.USub: "neg", ast.UAdd: "pos", ast.Not: "not"}
+UNARY: Final[dict[type[ast.unaryop], str]] = {
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Not: "not",
+    ast.Invert: "~",
+}
 WORDS: Final[dict[type[ast.boolop], str]] = {ast.And: "and", ast.Or: "or"}
 COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Lt: "<",
@@ -172,3 +213,5 @@ COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
+MEMBERSHIP: Final[dict[type[ast.cmpop], str]] = {ast.In: "==", ast.NotIn: "!="}
+"""Comparisons with 0 of the flags that are missing."""

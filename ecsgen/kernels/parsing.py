@@ -42,7 +42,8 @@ def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
         return
     wanted = {0: "no argument", 1: "1 argument"}.get(low, f"{low} arguments")
     if low != high:
-        wanted = "no argument or 1" if high else f"{low} or more arguments"
+        wanted = f"{low} or more arguments" if high is None else f"{low} to {high} arguments"
+        wanted = "no argument or 1" if (low, high) == (0, 1) else wanted
     message = f"{quote(name)} takes {wanted}, not {count}"
     raise KernelError("E808", message, node, hints.of_count(node, high))
 

@@ -378,7 +378,9 @@ class StepChecker:
         """Return the value that a step assigns; `target`: the changed value, None for a new
         local."""
         if isinstance(step.value, ast.Tuple | ast.List):
-            raise unsupported(step.value, step.value, _instead_of_vector(step, step.value, target))
+            takes_one = target is not None and not target.type.shape
+            hint = f"{quote(ast.unparse(target_of(step)))} takes one value" if takes_one else ""
+            raise unsupported(step.value, step.value, hint)
         value = self._checker.infer(step.value)
         if target is None or not isinstance(step, ast.AugAssign):
             return value
@@ -386,7 +388,7 @@ class StepChecker:
         if operator is None:
             raise unsupported(step.value, step.op)
         # The error of `x += y` belongs to y.
-        return apply_operation(operator, [target, value], step.value)
+        return self._checker.apply(operator, [target, value], step.value, step.op)
 
     def _set_local(self, step: Assignment, node: ast.Name, text: str) -> tree.Step:
         scope, name = self._scope, node.id
@@ -436,16 +438,6 @@ def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> Non
         return
     message = f"a cell has room for {on.capacity}: which rows move there depends on their order"
     raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
-
-
-def _instead_of_vector(
-    step: Assignment, value: ast.Tuple | ast.List, target: tree.Expression | None
-) -> str:
-    if target is not None and not target.type.shape:
-        return f"{quote(ast.unparse(target_of(step)))} takes one value"
-    operator = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
-    is_field = target is not None and not isinstance(target, tree.Local)
-    return hints.of_vector(target_of(step), operator, value, is_field)
 
 
 def _what(expression: tree.Expression) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
@@ -42,8 +43,6 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
     ast.GeneratorExp: "neighbours are asked without a loop, as in sum(other.x)",
     ast.NamedExpr: "give it a local name in a step before",
     ast.JoinedStr: "kernels compute with numbers, not with text",
-    ast.Tuple: hints.ELEMENTS,
-    ast.List: hints.ELEMENTS,
 }
 
 
@@ -65,6 +64,8 @@ class TypeChecker:
         if isinstance(operand, Literal) or operand.type != BOOL:
             shown = "a number" if isinstance(operand, Literal) else str(operand.type)
             hint = "compare it with something, as in `x > 0`"
+            if not isinstance(operand, Literal) and (enum := operand.type.enum):
+                hint = f"compare it with a member; of flags `{enum}.name in x` asks for one"
             raise KernelError("E803", f"a condition is a bool, not {shown}", node, hint)
         return operand
 
@@ -112,7 +113,7 @@ class TypeChecker:
             raise unsupported(node, node.op)
         operand = self.infer(node.operand)
         if name != "pos":
-            return apply_operation(name, [operand], node)
+            return self.apply(name, [operand], node, node.op)
         if isinstance(operand, Literal):
             return operand
         return unify_operands("+", [operand, operand], node)[0]  # `+x` is x, but not for conditions
@@ -121,7 +122,47 @@ class TypeChecker:
         name = operations.BINARY.get(type(node.op))
         if name is None:
             raise unsupported(node, node.op)
-        return apply_operation(name, [self.infer(node.left), self.infer(node.right)], node)
+        operands = [self.infer(node.left), self.infer(node.right)]
+        return self.apply(name, operands, node, node.op)
+
+    def apply(
+        self, name: str, operands: Sequence[Operand], node: ast.expr, operator: ast.AST
+    ) -> Operand:
+        """Return an operation that is written as an operator. Raises KernelError."""
+        if operations.TABLE[name].rule is not operations.Rule.BITS:
+            return apply_operation(name, operands, node)
+        types = [operand.type for operand in operands if not isinstance(operand, Literal)]
+        if any(type_.is_bool for type_ in types):
+            raise unsupported(node, operator)
+        for type_ in types:
+            self._check_flags(name, type_, node)
+        result = apply_operation(name, operands, node)
+        if name == "~" and not isinstance(result, Literal) and result.type.enum:
+            numbers = (number for _, number in self._scope.enums[result.type.enum].values)
+            members = tree.Constant(result.type.of_shape(()), reduce(int.__or__, numbers, 0))
+            return apply_operation("&", [result, members], node)
+        return result
+
+    def _check_flags(self, name: str, type_: Type, node: ast.expr) -> None:
+        enum = self._scope.enums.get(type_.enum)
+        if enum is not None and not enum.flags:
+            message = f"{quote(name)} takes flags, and {quote(enum.name)} has none"
+            raise KernelError("E803", message, node, f"give {enum.name} flags: true")
+
+    def _holds(self, operands: Sequence[Operand], node: ast.Compare, sign: str) -> Operand:
+        """Return `flags in value`: no flag is missing in the value."""
+        flags, value = operands
+        if isinstance(flags, Literal) or isinstance(value, Literal) or not flags.type.enum:
+            shown = "a number" if isinstance(flags, Literal) else str(flags.type)
+            hint = "as in `Caps.swim in caps`"
+            raise KernelError("E803", f"'in' takes flags of an enum, not {shown}", node, hint)
+        self._check_flags("in", flags.type, node)
+        flags, value = unify_operands("in", [flags, value], node)
+        others = apply_operation("~", [value], node)
+        missing = apply_operation("&", [flags, others], node)
+        assert not isinstance(missing, Literal)
+        none = tree.Constant(missing.type.of_shape(()), 0)
+        return apply_operation(sign, [missing, none], node)
 
     def _compare(self, node: ast.Compare) -> Operand:
         for middle in node.comparators[:-1]:
@@ -131,6 +172,9 @@ class TypeChecker:
         values = [self.infer(value) for value in (node.left, *node.comparators)]
         comparisons: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
+            if sign := operations.MEMBERSHIP.get(type(operator)):
+                comparisons.append(self._holds([left, right], node, sign))
+                continue
             name = operations.COMPARISONS.get(type(operator))
             if name is None:
                 raise unsupported(node, operator)
@@ -148,6 +192,8 @@ class TypeChecker:
             raise KernelError("E801", message, node)
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
+        if (of_elements := self._of_elements(node, name)) is not None:
+            return of_elements
         if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= {"where"}:
             if near is None and self._scope.has_invalid_neighbours:
                 raise make_silent_error(node)
@@ -173,13 +219,30 @@ class TypeChecker:
             hint = hints.of_call(node, names)
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         is_pairs, arity = name in ("min", "max"), operations.FUNCTIONS[name].arity
-        check_count(name, node, arity, None if is_pairs else arity)
+        most = operations.MAX_VECTOR if name == "vec" else arity
+        check_count(name, node, arity, None if is_pairs else most)
         if is_pairs:
             return reduce(lambda left, right: apply_operation(name, [left, right], node), operands)
         if name == "clip" and not all(isinstance(operand, Literal) for operand in operands):
             raised = apply_operation("max", operands[:2], node)
             return apply_operation("min", [raised, operands[2]], node)
         return apply_operation(name, operands, node)
+
+    def _of_elements(self, node: ast.Call, name: str) -> Operand | None:
+        """Return `sum(v)` and its like of the elements of one value, `any` and `all`; None for
+        questions about neighbours and other calls."""
+        near, is_truth = self._scope.neighbours, name in ("any", "all")
+        if len(node.args) != 1 or node.keywords or not (name in operations.OF_ELEMENTS or is_truth):
+            return None
+        if near is not None and not near.current and near.is_named_in(node):
+            if not is_truth:
+                return None
+            message = f"{quote(name)} is of the elements of one value, not of neighbours"
+            raise KernelError("E813", message, node, hints.of_call(node, near.names))
+        value = self.infer(node.args[0])
+        if not is_truth and (isinstance(value, Literal) or not value.type.shape):
+            return None
+        return apply_operation(operations.OF_ELEMENTS.get(name, name), [value], node)
 
     def _attribute(self, node: ast.Attribute) -> tree.Expression:
         value = self._scope.member(node)
@@ -263,6 +326,8 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
 def unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
     """Return the error of a part of Python that kernels do not have."""
     hint = hint or _HINTS.get(type(what), "")
+    if isinstance(what, ast.Tuple | ast.List):
+        hint = hint or hints.of_list(what.elts)
     if isinstance(what, ast.Constant) and what.value is None:
         hint = hints.NULL
     elif isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):

@@ -70,12 +70,28 @@ def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
         hint = "write a condition as in `1 if c else 0`, or a cast such as f32(c)"
     else:
         hint = f"only == and != work on {type_.kind}"
+        hint += ", and & | ^ ~ if it has flags" if type_.enum else ""
     return KernelError("E803", f"{shown} takes numbers, not {type_}", node, hint)
 
 
 def _floats(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
     numbers = _numbers(name, operands, node)
     return [cast(operand, as_float(operand.type.scalar)) for operand in numbers]
+
+
+def _integers(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    """Return operands as integers of one type, or as flags of one enum."""
+    types = [operand.type for operand in operands if not isinstance(operand, Literal)]
+    if any(type_.enum for type_ in types) and name not in ("<<", ">>"):
+        return unify_operands(name, operands, node)
+    numbers = _numbers(name, operands, node)
+    if not numbers[0].type.is_float:
+        return numbers
+    shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
+    if _exact(operands):
+        raise KernelError("E803", f"no integers hold both {shown}", node, "convert one of them")
+    hint = "a power is written '**'" if name == "^" else "write i64(…) to convert it"
+    raise KernelError("E803", f"{quote(name)} takes integers, not {shown}", node, hint)
 
 
 def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
@@ -111,7 +127,10 @@ def unify_operands(name: str, operands: Sequence[Operand], node: ast.AST) -> lis
         if None not in values:
             return [value for value in values if value is not None]
     shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
-    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
+    enums, hint = [type_.enum for type_ in types if type_.enum], ""
+    if len(enums) == 1:
+        hint = f"name members of {enums[0]}; of flags `{enums[0]}.name in x` asks for one"
+    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node, hint)
 
 
 def _of_kind(operand: Operand, kind: str) -> Expression | None:
@@ -183,6 +202,57 @@ def _choice(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
     return Operation(values[0].type.of_shape(shape), name, (test, *values))
 
 
+def _bits(name: str, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    members = [Literal(o.value, node) for o in operands if isinstance(o, Constant) and o.type.kind]
+    if name != "~" and len(members) == len(operands):
+        combined = fold_constants(name, members, node)
+        assert combined is not None
+        return Constant(operands[0].type, combined.value)
+    return _elementwise(name, operands, node)
+
+
+def _vector(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    for operand in operands:
+        if operand.type.shape:
+            raise KernelError("E804", f"{quote(name)} takes numbers, not {operand.type}", node)
+    return Operation(operands[0].type.of_shape((len(operands),)), name, (*operands,))
+
+
+def _plane(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    """Return an operation on vectors of two and angles."""
+    vectors, angle = ([], operands[0]) if name == "unit" else (operands[:1], operands[-1])
+    for vector in vectors:
+        if vector.type.shape != (2,):
+            message = f"{quote(name)} takes a vector of two, not {vector.type}"
+            raise KernelError("E804", message, node)
+    if name == "angle":
+        return Operation(Type(angle.type.scalar), name, (angle,))
+    if angle.type.shape:
+        raise KernelError("E804", f"an angle is one number, not {angle.type}", node)
+    type_ = angle.type.of_shape((2,))
+    unit = Operation(type_, "unit", (angle,))
+    return Operation(type_, name, (*vectors, unit)) if vectors else unit
+
+
+def _of_elements(name: str, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    """Return an operation on all elements of one value."""
+    type_ = operands[0].type
+    if not type_.shape:
+        hint = ""
+        if name in ("any", "all"):
+            hint = f"write '{'or' if name == 'any' else 'and'}' between conditions"
+        raise KernelError("E804", f"{quote(name)} takes a shape, not {type_}", node, hint)
+    scalar = "i64" if name in ("argmin", "argmax") else type_.scalar
+    return Operation(Type(scalar), name, (*operands,))
+
+
+def _total(name: str, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    """Return the sum of all elements, of floats in f64 and of integers in 64 bits."""
+    type_ = operands[0].type
+    total = _of_elements(name, [cast(operands[0], type_.total)], node)
+    return cast(total, type_.scalar) if type_.is_float else total
+
+
 def _vectors(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
     """Return an operation on vectors: a number, or another vector."""
     for operand in operands:
@@ -232,6 +302,12 @@ _RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
     Rule.NORM: (_floats, _vectors),
     Rule.NORMALIZE: (_floats, _vectors),
     Rule.MATRIX: (_numbers, _matrix),
+    Rule.BITS: (_integers, _bits),
+    Rule.VECTOR: (_numbers, _vector),
+    Rule.PLANE: (_floats, _plane),
+    Rule.ELEMENTS: (_numbers, _of_elements),
+    Rule.TOTAL: (_numbers, _total),
+    Rule.TRUTHS: (_conditions, _of_elements),
 }
 """By rule: the function that prepares the operands, and the one that builds the result."""
 

@@ -25,9 +25,10 @@ from ecsgen.render.blocks.array_values import (
     kind_of,
     other_column,
 )
-from ecsgen.render.blocks.block_expressions import PAIRS, BlockEmitter, PairEmitter, as_typed
+from ecsgen.render.blocks.block_expressions import BlockEmitter, as_typed
 from ecsgen.render.blocks.cell_questions import CellQuestions
 from ecsgen.render.blocks.message_buffers import Outbox, make_outboxes
+from ecsgen.render.blocks.pair_expressions import PAIRS, PairEmitter
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.text.formatting import call

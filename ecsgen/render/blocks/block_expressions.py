@@ -1,11 +1,12 @@
-"""Typed expressions to numpy statements: one ufunc per operation, its result in working memory; of
-rows, or of each pair of a row and a neighbour."""
+"""Typed expressions to numpy statements: one ufunc per operation, its result in working memory."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from math import prod
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
@@ -48,6 +49,17 @@ UFUNCS: Final = {
     "round": "rint",
     "min": "minimum",
     "max": "maximum",
+    "&": "bitwise_and",
+    "|": "bitwise_or",
+    "^": "bitwise_xor",
+    "~": "invert",
+    "<<": "left_shift",
+    ">>": "right_shift",
+    "total": "add",
+    "least": "minimum",
+    "greatest": "maximum",
+    "any": "logical_or",
+    "all": "logical_and",
 }
 """Names of ufuncs, where they are not those of the operations."""
 
@@ -256,6 +268,12 @@ class BlockEmitter:
         free = (operand for operand in operands if operand.is_free_for(kind))
         return next(free, None) or self.working.acquire(kind)
 
+    def reads(self, node: tree.Expression, target: ArrayValue) -> bool:
+        """Return True if an expression reads the field or local of a target."""
+        name = target.text.partition("[")[0]
+        named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
+        return name in {self.value(name_node).text.partition("[")[0] for name_node in named}
+
     def copied(self, value: ArrayValue, kind: Kind) -> ArrayValue:
         """Write a value to working memory of its own, if it has none."""
         if value.is_free_for(kind):
@@ -355,11 +373,8 @@ def _sum_of_products(emit: BlockEmitter, pairs: list[tuple[str, str]], out: Arra
 def _result(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     """Return memory for a result that is written while the operands are still read."""
     kind = kind_of(node.type)
-    if target is not None and target.kind == kind:
-        name = target.text.partition("[")[0]
-        named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
-        if name not in {emit.value(name_node).text.partition("[")[0] for name_node in named}:
-            return target.held
+    if target is not None and target.kind == kind and not emit.reads(node, target):
+        return target.held
     return emit.working.acquire(kind)
 
 
@@ -428,6 +443,103 @@ def _in_planes(emit: BlockEmitter, value: ArrayValue, is_reused: bool) -> ArrayV
     return value
 
 
+def _by_element(
+    emit: BlockEmitter,
+    node: tree.Operation,
+    target: ArrayValue | None,
+    compute: Callable[[int, ArrayValue], ArrayValue],
+) -> ArrayValue:
+    """Write a vector element by element; beside the target if the elements read it.
+
+    `compute`: writes an element where it is told, or returns where else it is."""
+    kind, n_elements = kind_of(node.type), node.type.elements
+    fits = target is not None and target.kind[:2] == kind[:2]
+    there = target if fits else None
+    is_read = there is not None and emit.reads(node, there)
+    out = emit.working.acquire(kind) if there is None else there.held
+    row = kind[0], (), ElementOrder.ROWS
+    places = [ArrayValue(out.element(index), *row) for index in range(n_elements)]
+    beside = [emit.working.acquire(row) if is_read else place for place in places]
+    for index, place in enumerate(beside):
+        value = compute(index, place)
+        if value.text != place.text:
+            emit.write(f"{place.text}[...] = {value.text}")
+            emit.working.release(value)
+    for place, element in zip(beside, places, strict=True) if is_read else ():
+        emit.write(f"{element.text}[...] = {place.text}")
+        emit.working.release(place)
+    return out
+
+
+def _vector(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    numbers = node.operands
+    return _by_element(emit, node, target, lambda index, place: emit.value(numbers[index], place))
+
+
+def _unit(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    angle = emit.value(node.operands[0])
+
+    def compute(index: int, place: ArrayValue) -> ArrayValue:
+        function = ("np.cos", "np.sin")[index]
+        emit.run(function, as_typed(angle), f"out={place.text}")
+        return place
+
+    out = _by_element(emit, node, target, compute)
+    emit.working.release(angle)
+    return out
+
+
+def _angle(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    vector = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    emit.run("np.arctan2", vector.element(1), vector.element(0), f"out={out.text}")
+    emit.working.release(vector)
+    return out
+
+
+def _rotate(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Multiply vectors of two as complex numbers."""
+    vector, unit = (emit.value(operand) for operand in node.operands)
+    product = emit.working.acquire((node.type.scalar, (), ElementOrder.ROWS))
+
+    def compute(index: int, place: ArrayValue) -> ArrayValue:
+        function = ("np.subtract", "np.add")[index]
+        emit.run("np.multiply", vector.element(0), unit.element(index), f"out={place.text}")
+        emit.run("np.multiply", vector.element(1), unit.element(1 - index), f"out={product.text}")
+        emit.run(function, place.text, product.text, f"out={place.text}")
+        return place
+
+    out = _by_element(emit, node, target, compute)
+    emit.working.release(vector, unit, product)
+    return out
+
+
+def _folded(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Combine all elements one after the other, sums beginning with 0."""
+    value = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    elements = [value.element(*index) for index in itertools.product(*map(range, value.shape))]
+    ufunc = f"np.{UFUNCS[node.name]}"
+    first = ["0", elements[0]] if node.name == "total" else (elements * 2)[:2]
+    emit.run(ufunc, *first, f"out={out.text}")
+    for element in elements[1 if node.name == "total" else 2 :]:
+        emit.run(ufunc, out.text, element, f"out={out.text}")
+    emit.working.release(value)
+    return out
+
+
+def _index_of_extreme(
+    emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None
+) -> ArrayValue:
+    value = emit.value(node.operands[0])
+    out = _result(emit, node, target)
+    function = "np.less" if node.name == "argmin" else "np.greater"
+    elements = f"{value.text}.reshape({prod(value.shape)}, -1)"
+    emit.write(f"{out.text}[...] = index_of_extreme({function}, {elements})")
+    emit.working.release(value)
+    return out
+
+
 COMPOSED: Final[
     dict[str, Callable[[BlockEmitter, tree.Operation, ArrayValue | None], ArrayValue]]
 ] = {
@@ -437,54 +549,11 @@ COMPOSED: Final[
     "normalize": _normalize,
     "cross": _cross,
     "@": _product,
+    "vec": _vector,
+    "unit": _unit,
+    "angle": _angle,
+    "rotate": _rotate,
+    **dict.fromkeys(("total", "least", "greatest", "any", "all"), _folded),
+    "argmin": _index_of_extreme,
+    "argmax": _index_of_extreme,
 }
-
-
-PAIRS = "_pairs"
-"""Variable with the pairs of a block."""
-
-
-class PairEmitter(BlockEmitter):
-    """Emitter of expressions of pairs of a row and a neighbour, among the statements of rows.
-
-    The row's own values are spread over its pairs."""
-
-    def __init__(self, row: BlockEmitter) -> None:
-        shared = row.view, row.arguments, row.constants, row.indent
-        super().__init__(*shared, ScratchPool("_each"), row.before, lines=row.lines)
-        self.row = row
-        self.neighbour_fields: dict[tree.NeighbourField, str] = {}
-        """Fields of neighbours, and the names of their arrays."""
-
-    def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
-        """Write the statements that compute an expression of each pair, and return its value."""
-        match node:
-            case tree.NeighbourField():
-                owner = f"{node.owner.lower()}_" if node.owner else ""
-                text = self.neighbour_fields.setdefault(node, f"_other_{owner}{node.name}")
-                return ArrayValue(text, *kind_of(node.type))
-            case tree.Offset() | tree.Distance():
-                name = "offset" if isinstance(node, tree.Offset) else "distance"
-                return ArrayValue(f"{PAIRS}.{name}", *kind_of(node.type))
-            case tree.FieldValue() | tree.Local() | tree.Argument(each=True):
-                return self._spread(node)
-        return super().value(node, target)
-
-    def _spread(self, node: tree.FieldValue | tree.Local | tree.Argument) -> ArrayValue:
-        value = self.row.value(node)
-        if value.is_uniform:
-            return value
-        out = self.working.acquire((value.scalar, *kind_of(node.type)[1:]))
-        self.run(f"{PAIRS}.spread", value.text, out.text)
-        self.row.working.release(value)
-        return out
-
-    def layout(self, node: tree.Expression) -> ElementOrder:
-        """Return the layout that the value of an expression will have."""
-        match node:
-            case tree.FieldValue() | tree.Argument(each=True):
-                return kind_of(node.type)[2]
-            case tree.Local():
-                is_uniform = self.row.layout(node) is ElementOrder.UNIFORM
-                return ElementOrder.UNIFORM if is_uniform else kind_of(node.type)[2]
-        return super().layout(node)

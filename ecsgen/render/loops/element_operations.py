@@ -123,6 +123,25 @@ def _sign(type_: Type, operand: Code) -> Code:
     )
 
 
+def _bitwise(sign: str, level: Precedence, type_: Type, left: Code, right: Code) -> Code:
+    left, right = wrap_to_type(left, type_.scalar), wrap_to_type(right, type_.scalar)
+    return infix(sign, level, left, right, widened_bits(type_.scalar))
+
+
+def _inverted(type_: Type, operand: Code) -> Code:
+    if type_.scalar in UNSIGNED:  # Python's own numbers become negative
+        ones = number(SCALARS[type_.scalar].range[1], type_.scalar)
+        return _bitwise("^", Precedence.BIT_XOR, type_, operand, ones)
+    text = f"~{wrap_to_type(operand, type_.scalar).within(Precedence.SIGN)}"
+    return Code(text, Precedence.SIGN, widened_bits(type_.scalar))
+
+
+def _shifted(function: str, type_: Type, left: Code, right: Code) -> Code:
+    left, right = wrap_to_type(left, type_.scalar), wrap_to_type(right, type_.scalar)
+    shifted = make_call_code(function, left, right, Code(f"{type_.bits}"))
+    return make_call_code(SCALARS[type_.scalar].numpy, shifted)
+
+
 def _choice(type_: Type, test: Code, *values: Code) -> Code:
     then, otherwise = (
         value if value.is_number else wrap_to_type(value, type_.scalar) for value in values
@@ -152,6 +171,12 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "%": partial(_floored, "%", "remainder"),
     "**": _power,
     "square": lambda type_, operand: arithmetic("*", type_, operand, operand),
+    "&": partial(_bitwise, "&", Precedence.BIT_AND),
+    "|": partial(_bitwise, "|", Precedence.BIT_OR),
+    "^": partial(_bitwise, "^", Precedence.BIT_XOR),
+    "~": _inverted,
+    "<<": partial(_shifted, "shift_up"),
+    ">>": partial(_shifted, "shift_down"),
     "neg": _negative,
     "abs": _absolute,
     "sign": _sign,

@@ -6,12 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.loops.element_operations import arithmetic, cast_of, element_of
+from ecsgen.render.loops.element_operations import (
+    arithmetic,
+    cast_of,
+    element_of,
+    extreme_of,
+)
 from ecsgen.render.loops.scalar_code import (
     Code,
     NameAllocator,
@@ -19,12 +25,16 @@ from ecsgen.render.loops.scalar_code import (
     infix,
     make_call_code,
     wrap_to_type,
+    zero_of,
 )
 
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
 
-_MIXING_RULES: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
+_MIXING_RULES: Final = (
+    *(Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX),
+    *(Rule.VECTOR, Rule.PLANE, Rule.ELEMENTS, Rule.TOTAL, Rule.TRUTHS),
+)
 """Rules of operations whose elements need several elements of the operands."""
 
 ElementIndex = int | str
@@ -131,12 +141,15 @@ class LoopEmitter(ABC):
         return 1 if self.is_flat else type_.elements
 
     @contextmanager
-    def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[ElementIndex]]:
-        """Yield the indices of so many elements: written out, or the variable of an inner loop."""
+    def looped(
+        self, count: int, is_unrolled: bool = False, start: int = 0
+    ) -> Iterator[list[ElementIndex]]:
+        """Yield the indices of so many elements, those before `start` left out: written out, or the
+        variable of an inner loop."""
         if count <= UNROLLED or is_unrolled:
-            yield list(range(count))
+            yield list(range(start, count))
             return
-        with self.over(f"{count}", "e", "k") as variable:
+        with self.over(f"{start}, {count}" if start else f"{count}", "e", "k") as variable:
             yield [variable]
 
     def value(self, node: tree.Expression) -> Value:
@@ -346,10 +359,89 @@ def _in_row(row: ElementIndex, columns: int, column: ElementIndex) -> ElementInd
     return plus(columns * row if isinstance(row, int) else f"{columns} * {row}", column)
 
 
+def _vector(emit: LoopEmitter, node: tree.Operation) -> Value:
+    numbers = [emit.value(operand) for operand in node.operands]
+    return Value(node.type, lambda index: numbers[int(index)].at(0))
+
+
+def _unit(emit: LoopEmitter, node: tree.Operation) -> Value:
+    angle = emit.keep_number(emit.value(node.operands[0])).at(0)
+    parts = [make_call_code(function, angle) for function in ("np.cos", "np.sin")]
+    return Value(node.type, lambda index: parts[int(index)])
+
+
+def _angle(emit: LoopEmitter, node: tree.Operation) -> Value:
+    vector = emit.value(node.operands[0])
+    return uniform(node.type, make_call_code("np.arctan2", vector.at(1), vector.at(0)))
+
+
+def _rotate(emit: LoopEmitter, node: tree.Operation) -> Value:
+    """Multiply vectors of two as complex numbers."""
+    vector, unit = (emit.named(emit.value(operand)) for operand in node.operands)
+    type_ = Type(node.type.scalar)
+
+    def at(index: ElementIndex) -> Code:
+        first = arithmetic("*", type_, vector.at(0), unit.at(index))
+        second = arithmetic("*", type_, vector.at(1), unit.at(1 - int(index)))
+        return arithmetic("+" if index else "-", type_, first, second)
+
+    return Value(node.type, at)
+
+
+def _folded(emit: LoopEmitter, node: tree.Operation) -> Value:
+    """Combine all elements one after the other, sums beginning with 0."""
+    value = emit.named(emit.value(node.operands[0]))
+    count, type_ = emit.count(value.type), Type(value.type.scalar)
+    combine = partial(_COMBINE[node.name], type_)
+    first = value.at(0)
+    if node.name == "total":
+        first = combine(emit.constant(zero_of(type_.scalar), type_.scalar), first)
+    if count <= UNROLLED:
+        for index in range(1, count):
+            first = combine(first, value.at(index))
+        return uniform(node.type, first)
+    folded = emit.assign(wrap_to_type(first, type_.scalar), "folded")
+    with emit.over(f"1, {count}", "k") as variable:
+        code = combine(folded, value.at(variable))
+        emit.write(f"{folded.text} = {wrap_to_type(code, type_.scalar).text}")
+    return uniform(node.type, folded)
+
+
+_COMBINE: Final[dict[str, Callable[[Type, Code, Code], Code]]] = {
+    "total": partial(arithmetic, "+"),
+    "least": partial(extreme_of, "min"),
+    "greatest": partial(extreme_of, "max"),
+    "any": lambda type_, left, right: infix("or", Precedence.OR, left, right),
+    "all": lambda type_, left, right: infix("and", Precedence.AND, left, right),
+}
+
+
+def _index_of_extreme(emit: LoopEmitter, node: tree.Operation) -> Value:
+    """Find the first of the least or greatest elements; NaN goes first."""
+    value = emit.named(emit.value(node.operands[0]))
+    count, scalar = emit.count(value.type), value.type.scalar
+    order = "compare_nan_lowest" if node.name == "argmin" else "compare_nan_highest"
+    best = emit.assign(wrap_to_type(value.at(0), scalar), "best").text
+    first = emit.assign(Code("0"), "first").text
+    with emit.looped(count, start=1) as indices:
+        for index in indices:
+            element = wrap_to_type(value.at(index), scalar).text
+            with emit.block(f"if {order}({element}, {best}) < 0"):
+                emit.write(f"{best} = {element}", f"{first} = {index}")
+    return uniform(node.type, make_call_code("np.int64", Code(first)))
+
+
 COMPOSERS: Final[dict[str, Callable[[LoopEmitter, tree.Operation], Value]]] = {
     "dot": _dot,
     "norm": _norm,
     "normalize": _normalize,
     "cross": _cross,
     "@": _matrix_product,
+    "vec": _vector,
+    "unit": _unit,
+    "angle": _angle,
+    "rotate": _rotate,
+    **dict.fromkeys(_COMBINE, _folded),
+    "argmin": _index_of_extreme,
+    "argmax": _index_of_extreme,
 }

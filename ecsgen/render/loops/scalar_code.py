@@ -22,12 +22,15 @@ class Precedence(IntEnum):
     AND = 3
     NOT = 4
     COMPARISON = 5
-    SUM = 6
-    PRODUCT = 7
-    SIGN = 8
-    POWER = 9
-    ATOM = 10
-    CALL = 11
+    BIT_OR = 6
+    BIT_XOR = 7
+    BIT_AND = 8
+    SUM = 9
+    PRODUCT = 10
+    SIGN = 11
+    POWER = 12
+    ATOM = 13
+    CALL = 14
 
 
 @dataclass(frozen=True, slots=True)

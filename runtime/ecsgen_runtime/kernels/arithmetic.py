@@ -60,6 +60,16 @@ def whole_power(base: Any, exponent: int) -> Any:
     return result
 
 
+def shift_up(a: Any, n: Any, bits: int) -> Any:
+    """Return an integer of so many bits times 2 ** n, or 0 for n below 0 and from `bits` on."""
+    return a << n
+
+
+def shift_down(a: Any, n: Any, bits: int) -> Any:
+    """Return an integer of so many bits by 2 ** n, rounded down; n as in `shift_up`."""
+    return a >> n
+
+
 def between(value: Any, low: float, high: float) -> Any:
     """Return a float within bounds, to be cut to an integer; 0 for NaN."""
     value = float(value)  # beside an f32 numpy would round the bounds

@@ -335,6 +335,21 @@ def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
     return result
 
 
+def index_of_extreme(is_beyond: np.ufunc, elements: NDArray[Any]) -> NDArray[np.int64]:
+    """Return by row the index of the first of the least or greatest elements; NaN goes first.
+
+    `is_beyond`: np.less or np.greater; `elements`: shape (elements, rows). O(elements * rows)."""
+    best = elements[0].copy()
+    indices = np.zeros(best.shape, np.int64)
+    for index, element in enumerate(elements[1:], 1):
+        is_better = is_beyond(element, best)
+        if best.dtype.kind == "f":
+            is_better |= (element != element) & (best == best)
+        np.putmask(best, is_better, element)
+        np.putmask(indices, is_better, index)
+    return indices
+
+
 def rows_below(levels: tuple[RowArray, ...], boundary: int) -> tuple[RowArray, ...]:
     """Return the rows of each level before a boundary: the active ones."""
     return tuple(level[level < boundary] for level in levels)

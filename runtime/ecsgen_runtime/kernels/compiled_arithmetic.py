@@ -154,6 +154,20 @@ def whole_power(base: Any, exponent: int) -> Any:
 
 
 @jit()
+def shift_up(a: Any, n: Any, bits: int) -> Any:
+    """Return an integer of so many bits times 2 ** n, or 0 for n below 0 and from `bits` on."""
+    return a << n if 0 <= n < bits else a - a
+
+
+@jit()
+def shift_down(a: Any, n: Any, bits: int) -> Any:
+    """Return an integer of so many bits by 2 ** n, rounded down; n as in `shift_up`."""
+    if 0 <= n < bits:
+        return a >> n
+    return a >> (bits - 1) if a < 0 else a - a
+
+
+@jit()
 def as_int64(value: Any) -> np.int64:
     """Return a float truncated and clipped to i64, 0 for NaN."""
     if value >= 2.0**63:
