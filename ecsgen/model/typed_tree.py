@@ -95,16 +95,20 @@ class Operation:
     operands: tuple[Expression, ...]
 
 
+Distribution = Literal["random", "normal", "range", "exponential", "poisson", "bernoulli"]
+
+
 @dataclass(frozen=True, slots=True)
 class Draw:
     """Random numbers of this row, one for each element, in C order."""
 
     type: Type
-    distribution: Literal["random", "normal", "range"]
-    """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand."""
+    distribution: Distribution
+    """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand; the others have
+    the operand as their mean."""
     number: int
     """The index of the first element among the row's numbers; while a text is typed, its offset."""
-    operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
+    operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1; of means: f64
 
 
 @dataclass(frozen=True, slots=True)
