@@ -151,7 +151,7 @@ def _is_parameter(values: Any) -> Any:
     return (np.asarray(values) >= 0.0) & (np.asarray(values) < np.inf)
 
 
-def _exponential_numbers(words: DrawnWords, scale: Any) -> _Floats:
+def _exponential_numbers(words: DrawnWords, scale: Any) -> Any:
     lengths = _minus_log(1.0 - _unit_numbers(words))
     return np.where(_is_parameter(scale), lengths * scale, 0.0)
 
