@@ -149,6 +149,11 @@ DRAWS: Final = _table(
         "a number of mean 0 and deviation 1; `normal(3)` is a vector of three",
     ),
     Operator("randrange", 1, Rule.DRAW, "a whole number from 0 to n - 1, for each element"),
+    Operator(
+        "exponential", 1, Rule.DRAW, "`-log(1 - random()) * scale`: how long until it happens"
+    ),
+    Operator("poisson", 1, Rule.DRAW, "how often what happens `mean` times on average does, i64"),
+    Operator("bernoulli", 1, Rule.DRAW, "true with probability p: `random() < p`"),
 )
 """Draws of random numbers, written as calls."""
 

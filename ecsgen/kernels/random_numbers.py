@@ -1,6 +1,5 @@
-"""Random numbers in kernels: `random`, `uniform`, `normal` and `randrange`.
-
-Only three distributions are left: `uniform` and the bounds of `randrange` become operations.
+"""Random numbers in kernels: `random`, `uniform`, `normal`, `randrange`, `exponential`, `poisson`
+and `bernoulli`. `uniform` and the bounds of `randrange` become operations.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from ecsgen.kernels.type_rules import (
     give_default_type,
 )
 from ecsgen.model.typed_tree import (
+    Distribution,
     Draw,
     Expression,
     NeighbourAggregate,
@@ -30,8 +30,14 @@ from ecsgen.model.typed_tree import (
     transform,
     walk,
 )
-from ecsgen.model.types import Type
+from ecsgen.model.types import BOOL, Type
 
+_BY_MEAN: Final[dict[str, tuple[Distribution, Type]]] = {
+    "exponential": ("exponential", Type("f64")),
+    "poisson": ("poisson", Type("i64")),
+    "bernoulli": ("bernoulli", BOOL),
+}
+"""Distributions of numbers without shape, which take their mean, and types of the numbers."""
 _MOST: Final = 2**32 - 1
 _LONGEST: Final = 4096  # elements, as fields may have
 
@@ -56,6 +62,8 @@ def type_draw(
         return _uniform(operands, node)
     if name == "randrange":
         return _randrange(operands[0], node)
+    if name in _BY_MEAN:
+        return _by_mean(name, operands[0], node)
     distribution: Final = "random" if name == "random" else "normal"
     return Draw(Type("f64", _vector(name, operands, node)), distribution, position_of(node))
 
@@ -73,17 +81,26 @@ def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ..
 
 
 def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
-    low, high = (_as_f64(operand, node) for operand in operands)
+    low, high = (_as_f64("uniform", operand, node) for operand in operands)
     bounds = [give_default_type(low), give_default_type(high)]
     draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", position_of(node))
     width = apply_operation("*", [apply_operation("-", [high, low], node), draw], node)
     return apply_operation("+", [low, width], node)
 
 
-def _as_f64(operand: Operand, node: ast.AST) -> Operand:
+def _by_mean(name: str, operand: Operand, node: ast.Call) -> Expression:
+    mean = give_default_type(_as_f64(name, operand, node))
+    if mean.type.shape:
+        message = f"{quote(name)} takes one number, not {mean.type}"
+        raise KernelError("E803", message, node.args[0])
+    distribution, type_ = _BY_MEAN[name]
+    return Draw(type_, distribution, position_of(node), (mean,))
+
+
+def _as_f64(name: str, operand: Operand, node: ast.AST) -> Operand:
     if isinstance(operand, Literal) and operand.choice is None:
         return replace(operand, value=float(operand.value))
-    _require_numbers("uniform", operand, node)
+    _require_numbers(name, operand, node)
     return cast(give_default_type(operand), "f64")
 
 

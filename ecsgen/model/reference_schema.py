@@ -157,11 +157,17 @@ def _kernel(kernel: Kernel) -> Document:
         where=kernel.where,
         rows=kernel.rows,
         key=kernel.key,
-        turns=kernel.turns,
+        turns=_turns(kernel),
         at_most=kernel.at_most,
         near={near.name: _near(near) for near in kernel.near},
         steps=list(kernel.steps),
     )
+
+
+def _turns(kernel: Kernel) -> str | Document:
+    """Return the order of turns as schemas have it."""
+    keys = {"by": "by", "drawn": "random"}
+    return {keys[kernel.turns]: kernel.turns_of} if kernel.turns in keys else kernel.turns
 
 
 def _near(near: NearClause) -> Document:

@@ -95,16 +95,20 @@ class Operation:
     operands: tuple[Expression, ...]
 
 
+Distribution = Literal["random", "normal", "range", "exponential", "poisson", "bernoulli"]
+
+
 @dataclass(frozen=True, slots=True)
 class Draw:
     """Random numbers of this row, one for each element, in C order."""
 
     type: Type
-    distribution: Literal["random", "normal", "range"]
-    """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand."""
+    distribution: Distribution
+    """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand; the others have
+    the operand as their mean."""
     number: int
     """The index of the first element among the row's numbers; while a text is typed, its offset."""
-    operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
+    operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1; of means: f64
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,6 +539,10 @@ class Program:
     """True if rows may belong to dead entities, whose messages are dropped."""
     stream_field: FieldValue | None = None
     """Field or manager's column that selects each row's random stream; None without draws."""
+    turn_key: Expression | None = None
+    """The number of a row by which turns are ordered."""
+    turn_count: Argument | Constant | None = None
+    """How many turns there are, each of a random row."""
     takes_turns: bool = False
     """True if each row sees what the rows before it have written."""
     neighbourhoods: tuple[Neighbourhood, ...] = ()
@@ -552,6 +560,11 @@ class Program:
     def actions(self) -> tuple[Step, ...]:
         """All assignments, messages and commands, as written."""
         return actions_of(self.steps)
+
+    @property
+    def counts_turns(self) -> bool:
+        """True if a row may have several turns, with other random numbers in each."""
+        return self.turn_count is not None
 
     @property
     def has_blocks(self) -> bool:
@@ -593,7 +606,8 @@ class Program:
     @property
     def uses_tick(self) -> bool:
         """True if the kernel reads the time."""
-        return any(isinstance(node, Tick) for node in self.nodes)
+        keys = () if self.turn_key is None else (self.turn_key,)
+        return any(isinstance(node, Tick) for node in (*self.nodes, *walk(*keys)))
 
     @property
     def empty_cell_components(self) -> frozenset[str]:
@@ -640,9 +654,10 @@ def expressions_of(where: Expression | None, steps: Iterable[AnyStep]) -> tuple[
 
 
 def effects_of(
-    where: Expression | None, steps: tuple[AnyStep, ...], key: FieldValue | None = None
+    where: Expression | None, steps: tuple[AnyStep, ...], keys: Iterable[Expression] = ()
 ) -> Effects:
-    """Return the effects of a condition and steps; `key`: the field of the random stream."""
+    """Return the effects of a condition and steps; `keys`: the field of the random stream, and the
+    number that orders turns."""
     nodes = [*walk(*expressions_of(where, steps))]
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
@@ -651,9 +666,7 @@ def effects_of(
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
     spawns = [target for target in targets if isinstance(target, Spawn)]
     return Effects(
-        reads=_texts(
-            [*(node for node in nodes if isinstance(node, FieldValue)), *filter(None, [key])]
-        ),
+        reads=_texts(node for node in (*nodes, *walk(*keys)) if isinstance(node, FieldValue)),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
         reads_referenced=_texts(references),
         reads_neighbours=_texts(n for n in neighbours if n.name not in (ID_SLOT, CELL_ID)),

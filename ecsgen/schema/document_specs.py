@@ -143,6 +143,30 @@ StepsForm: TypeAlias = Annotated[
 ]
 
 
+TurnCount: TypeAlias = Annotated[
+    Annotated[int, Field(ge=0), Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
+    Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
+]
+
+
+class TurnsSpec(Strict):
+    """An order of turns that something decides: exactly one of both keys."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["by"]}, {"required": ["random"]}]}
+    )
+
+    by: Text = Field(
+        default="",
+        description="A number of the row as it is before the first turn: the least is first.",
+    )
+    random: TurnCount | None = Field(
+        default=None,
+        description="How many turns there are, a number or an argument; each is that of a random "
+        "row.",
+    )
+
+
 class BaseKernel(Strict):
     """Keys of kernels of components and of the world."""
 
@@ -164,10 +188,10 @@ class BaseKernel(Strict):
         description="A `u64` field that selects each row's random numbers, instead of its entity "
         "or id; in the world `Component.field`.",
     )
-    turns: Literal["rows", "random"] | None = Field(
+    turns: Form[TurnsSpec, Literal["rows", "random"]] | None = Field(
         default=None,
-        description="Rows run one after the other, in row order or in random order, and each sees "
-        "what the rows before it have written.",
+        description="Rows run one after the other, in row order, in random order, or in another "
+        "one, and each sees what the rows before it have written.",
     )
     parallel: bool = Field(
         default=False,

@@ -30,6 +30,7 @@ from ecsgen.schema.document_specs import (
     KernelSpec,
     NearSpec,
     ReductionSpec,
+    TurnsSpec,
     WorldKernelSpec,
 )
 from ecsgen.schema.names import check_member
@@ -50,6 +51,7 @@ def build_kernel(
         message = "a kernel named 'update' does not say what happens to the data"
         draft.report("H101", message, draft.key_mark(*path), hint="name it after what it does")
     arguments = _arguments(draft, name, spec, fields, types)
+    turns, turns_of = _turns(draft, name, spec)
     return Kernel(
         name=name,
         steps=(spec.steps,) if isinstance(spec.steps, str) else tuple(spec.steps),
@@ -65,11 +67,28 @@ def build_kernel(
         rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.start else "",
         over=spec.over if isinstance(spec, WorldKernelSpec) else "",
         key=spec.key,
-        turns=spec.turns or "",
+        turns=turns,
+        turns_of=turns_of,
         parallel=spec.parallel,
         near=_near(draft, name, spec),
         marks=_marks(draft, name, spec),
     )
+
+
+def _turns(draft: Declaration[Any], kernel: str, spec: BaseKernel) -> tuple[str, str | int]:
+    """Return the order of turns, and what it depends on; reports E303 and E401."""
+    turns, path = spec.turns, ("kernels", kernel, "turns")
+    if not isinstance(turns, TurnsSpec):
+        return turns or "", ""
+    keys = [key for key in ("by", "random") if key in draft.key_marks(*path)]
+    if not keys and not draft.is_incomplete(*path):
+        draft.report("E303", "turns need 'by' or 'random'", draft.key_mark(*path))
+    if len(keys) == 2:
+        mark = draft.key_mark(*path, "random")
+        draft.report("E401", "'random' beside 'by'", mark, hint="take one of them")
+    if turns.by:
+        return "by", turns.by
+    return ("", "") if turns.random is None else ("drawn", turns.random)
 
 
 def _near(
@@ -100,6 +119,10 @@ def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:
     for key in ("where", "over", "key", "turns"):
         if key in marks:
             marks[key] = draft.value_mark("kernels", name, key)
+    if isinstance(spec.turns, TurnsSpec):
+        marks["turns.of"] = draft.value_mark(
+            "kernels", name, "turns", "by" if spec.turns.by else "random"
+        )
     steps = ("kernels", name, "steps")
     if isinstance(spec.steps, str):
         marks["steps.0"] = draft.value_mark(*steps)

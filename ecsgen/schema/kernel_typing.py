@@ -18,6 +18,7 @@ from ecsgen.kernels.step_checker import ParsedSteps, StepChecker, assigned_names
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import Type
 from ecsgen.schema import neighbourhoods
 from ecsgen.schema.kernel_declarations import (
     find_identity_column,
@@ -44,6 +45,7 @@ def type_kernel(
     """
     scope.takes_turns = _takes_turns(kernel, scope)
     stream_field = _find_stream(kernel, scope, default_stream)
+    turn_key = _turn_key(kernel, scope)
     scope.arguments = _arguments(kernel, types)
     scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     nears = neighbourhoods.neighbourhoods(kernel, context, scope)
@@ -57,7 +59,13 @@ def type_kernel(
     number, drawn = numbering([] if where is None else [where], first)
     where = None if where is None else number(where)
     steps, drawn = _steps(kernel, scope, drawn)
-    program = _program(kernel, scope, where, steps, stream_field if drawn else None, nears)
+    turn_count = _turn_count(kernel, scope)
+    if turn_count is not None:
+        stream_field, drawn = stream_field or scope.identity, drawn or 1
+    program = _program(
+        kernel, scope, where, steps, stream_field if drawn else None, nears, turn_key
+    )
+    program = replace(program, turn_count=turn_count)
     neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
     if program.runs_by_level:
         _check_levels(kernel, program, scope.diagnostics)
@@ -116,8 +124,10 @@ def _program(
     steps: tuple[tree.AnyStep, ...],
     stream_field: tree.FieldValue | None,
     nears: tuple[tree.Neighbourhood, ...],
+    turn_key: tree.Expression | None,
 ) -> tree.Program:
-    effects = tree.effects_of(where, steps, stream_field if kernel.key else None)
+    keys = stream_field if kernel.key else None, turn_key
+    effects = tree.effects_of(where, steps, [*filter(None, keys)])
     expressions = tree.expressions_of(where, steps)
     reads = tree.fields_in(*expressions)
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
@@ -135,6 +145,7 @@ def _program(
         identity=scope.identity if effects.sends or effects.spawns or effects.destroys else None,
         may_be_dead=scope.may_be_dead,
         stream_field=stream_field,
+        turn_key=turn_key,
         takes_turns=scope.takes_turns,
         neighbourhoods=nears,
         tracked_occupants=tracked,
@@ -158,6 +169,51 @@ def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
     if message:
         scope.diagnostics.add("E815", message, kernel.marks["turns"])
     return not message
+
+
+def _turn_key(kernel: Kernel, scope: Scope) -> tree.Expression | None:
+    """Return the number of a row by which turns are ordered; reports what reductions may not."""
+    if kernel.turns != "by":
+        return None
+    refusal = "the order of turns cannot refer to other rows"
+    before = replace(
+        scope,
+        reference_scope=replace(scope.reference_scope, refusal=refusal, hint=_BY_A_KERNEL_BEFORE),
+        is_reduction=True,
+        no_draws=NoDraws("the order of turns draws no random numbers", "write turns: random"),
+        owner_component=None,
+    )
+    text = SourceText(str(kernel.turns_of), kernel.marks["turns.of"])
+    try:
+        node = text.expression()
+        value = TypeChecker(before).value(node)
+        if not value.type.is_number or value.type.shape:
+            message = f"turns are ordered by one number, not by {value.type}"
+            raise KernelError("E803", message, node)
+    except KernelError as error:
+        text.report(error, scope.diagnostics)
+        return None
+    return value
+
+
+def _turn_count(kernel: Kernel, scope: Scope) -> tree.Argument | tree.Constant | None:
+    """Return how many turns there are, each of a random row; reports E802 and E803."""
+    count, mark = kernel.turns_of, kernel.marks.get("turns.of")
+    if kernel.turns != "drawn" or not scope.takes_turns or mark is None:
+        return None
+    if isinstance(count, int):
+        return tree.Constant(Type("i64"), count)
+    argument = scope.arguments.get(count)
+    if argument is None:
+        if count not in scope.invalid_names:
+            message, hint = f"{quote(count)} is no argument", did_you_mean(count, scope.arguments)
+            scope.diagnostics.add("E802", message, mark, hint=hint)
+        return None
+    if not argument.type.is_integer or argument.type.shape or argument.each:
+        held = "has a value for each row" if argument.each else f"is {argument.type}"
+        message = f"how many turns there are is one integer, and {quote(count)} {held}"
+        scope.diagnostics.add("E803", message, mark)
+    return argument
 
 
 def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
@@ -253,6 +309,7 @@ class InvalidNames:
     """True if there may be other fields, whose names could not be read."""
 
 
+_BY_A_KERNEL_BEFORE: Final = "let a kernel write the number into a field before"
 _BY_A_KERNEL: Final = "let a kernel write the value into a field, and reduce that"
 _NO_COMMANDS: Final = (
     "only kernels of the world can destroy entities, which have other components too"

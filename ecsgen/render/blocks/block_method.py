@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.kernels.lowering import lower_kernel
 from ecsgen.kernels.statements import LoweredKernel
-from ecsgen.model.typed_tree import Cast, Expression, Local, Operation, Program
+from ecsgen.model.typed_tree import Cast, Draw, Expression, Local, Operation, Program
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import ElementOrder, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
@@ -143,6 +143,8 @@ def _warns(node: Expression, is_garbage: bool) -> bool:
             return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
         case Operation():
             return node.name in COMPLAINING or (is_garbage and node.type.is_float)
+        case Draw():
+            return node.distribution in ("exponential", "poisson")
     return False
 
 

@@ -125,8 +125,7 @@ class KernelMethod(ABC):
         which = "active rows" if self.rows == "_n_active" else "rows"
         reads, writes = self._with_units(effects.reads), self._with_units(effects.writes)
         parts = fields_in_words(reads, effects.reads_referenced, writes, effects.sends)
-        order = "at random" if turns == "random" else "in their order"
-        parts += [f"rows take turns {order}"] if turns else []
+        parts += [_turns_in_words(self.kernel)] if turns else []
         parts += ["draws random numbers"] if effects.draws else []
         parts += [text for near in self._program.neighbourhoods for text in self._neighbours(near)]
         parts += ["destroys"] if effects.destroys else []
@@ -225,6 +224,13 @@ class KernelMethod(ABC):
             assert isinstance(radius, float)
             return literal(radius)
         return next(argument.text for argument in self.arguments if argument.name == radius.name)
+
+
+def _turns_in_words(kernel: Kernel) -> str:
+    if kernel.turns == "drawn":
+        return f"takes {kernel.turns_of} turns, each of a random row"
+    orders = {"random": "at random", "rows": "in their order", "by": f"by {kernel.turns_of}"}
+    return f"rows take turns {orders[kernel.turns]}"
 
 
 def fields_in_words(

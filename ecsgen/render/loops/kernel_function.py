@@ -48,7 +48,8 @@ class KernelFunction(FunctionBuilder):
         program, managers = kernel.program, source.managers
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
         self._lowered = lower_kernel(program, managers.home, managers.cell_fields)
-        self.sieve = Sieve(self._lowered, source) if is_plain else None
+        is_sifted = is_plain and not program.counts_turns
+        self.sieve = Sieve(self._lowered, source) if is_sifted else None
         if self.sieve:
             self._lowered = self.sieve.rest
         in_spaces = any(near.on is None for near in program.neighbourhoods)
@@ -82,7 +83,8 @@ class KernelFunction(FunctionBuilder):
         if self.frozen_neighbours is not None:
             self._skip_rows(self.frozen_neighbours, method.takes_rows)
         self.spawns = self._lowered.spawns
-        if self.spawns and program.takes_turns and self.is_ordered:
+        has_turns = program.takes_turns and self.is_ordered
+        if program.counts_turns or (self.spawns and has_turns):
             self.turn = self.names.reserve("turn")
         if self.is_ordered and any(message.is_deferred for message in self._lowered.messages):
             self.index = self.names.reserve("k")

@@ -82,7 +82,7 @@ class LoopBody(LoopEmitter):
     def add(self, kernel: lowered.LoweredKernel) -> None:
         """Write all statements of a kernel, under its condition."""
         self._queued = _queued_messages(kernel)
-        if kernel.program.has_commands:
+        if kernel.program.has_commands or kernel.program.counts_turns:
             self._skip_despawned()
         if kernel.program.stream_field is not None and kernel.program.effects.draws:
             self._write_row_key(kernel.program.stream_field, kernel.body)
@@ -123,8 +123,15 @@ class LoopBody(LoopEmitter):
         self.row_key = key_of_row
         loops = (s for s in lowered.walk_statements(body) if isinstance(s, lowered.Compound))
         in_loops = any(getattr(loop, "draws", False) for loop in loops)
-        if in_loops:
+        by_turn = builder.program.counts_turns
+        if in_loops or by_turn:
             self._who = self.names.allocate("who")
+        if builder.is_plain and by_turn:
+            keys = builder.parameter("row_keys", "Any", self._row_keys(stream))
+            self._who = f"int({keys}[{self.row_of(stream.owner)}])"
+            with self.into(self.first):
+                self.row_key, self._who = self._pass_key(f"{builder.turn} + 1")
+            return
         if builder.is_plain:
             self.first.append(f"{key_of_row} = {self._row_words(stream)}")
             if in_loops:
@@ -137,9 +144,10 @@ class LoopBody(LoopEmitter):
             passed = f"{builder.source.managers.data(stream.owner)}._id_generation_column"
             generations = builder.array(Parameter("id_generation", array_type("u32"), passed))
             arguments.append(f"{generations}[{arguments[0]}]")
-        if in_loops:
+        if self._who:
             parts = ", ".join(arguments)
             who = f"stream_of_id({parts})" if len(arguments) > 1 else f"np.uint64({parts})"
+            who = f"pass_stream({who}, {builder.turn} + 1)" if by_turn else who
             self.first.append(f"{self._who} = {who}")
             function, arguments = "stream_key", [self._who]
         self.first.append(f"{key_of_row} = {function}({', '.join([*arguments, builder.key])})")

@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ecsgen.model import FusedKernels, Kernel
-from ecsgen.model.typed_tree import Argument
+from ecsgen.model.typed_tree import Argument, Constant
 from ecsgen.model.types import SCALARS
+from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
 from ecsgen.render.kernel_methods.kernel_method import FusedPassMethod, KernelMethod, Printed
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.loops.function_builder import Parameter
 from ecsgen.render.loops.kernel_function import KernelFunction, function_text
 from ecsgen.render.loops.scalar_code import USED, NameAllocator
+from ecsgen.render.loops.sieve import ColumnEvaluation
 from ecsgen.render.text.formatting import call, collection, for_macro
 from ecsgen.render.text.quoting import literal
 
@@ -36,6 +38,7 @@ class LoopMethod(KernelMethod):
     ) -> None:
         super().__init__(kernel, source, asks)
         self.function = KernelFunction(kernel, self, source, is_plain)
+        self._constants = Constants()
 
     @property
     def printed(self) -> Printed:
@@ -43,9 +46,10 @@ class LoopMethod(KernelMethod):
         after += ["    _commands.apply()"] if self._program.has_commands else []
         after += self._warning
         method = self.text(self._setup_lines, "\n".join([self._call, *after]))
-        sieve = self.function.sieve
-        constants = tuple(sieve.constants.lines) if sieve else ()
-        return Printed(method, self.function.text, constants=constants)
+        sieve, constants = self.function.sieve, list(self._constants.lines)
+        if sieve:
+            constants += sieve.constants.lines
+        return Printed(method, self.function.text, constants=tuple(constants))
 
     @property
     def _keeping(self) -> str:
@@ -153,6 +157,14 @@ class LoopMethod(KernelMethod):
             return []
         source, stream, sieve = self.source, self._program.stream_field, self.function.sieve
         sifting = sieve.lines(self.arguments, self.takes_rows) if sieve else []
+        if self._program.turn_count is not None:
+            return self._drawn_turn_lines(self._program.turn_count)
+        if self._program.turn_key is not None:
+            evaluation = ColumnEvaluation(source, self.arguments, self._constants, False)
+            keys = evaluation.lines(self._program.turn_key, "_turn_keys")
+            rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
+            rows = ", _order" if sifting else rows
+            return [*sifting, *keys, f"_order = order_by(_turn_keys{rows})"]
         if self.kernel.turns != "random":
             rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){rows}"]
@@ -162,6 +174,20 @@ class LoopMethod(KernelMethod):
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
         return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
+
+    def _drawn_turn_lines(self, count: Argument | Constant) -> list[str]:
+        """Return the statements that draw a row for each turn."""
+        source = self.source
+        owner, component = next(iter(source.components.items()))
+        manager = source.managers.manager(owner)
+        living = f"living_rows({manager}, {source.count}"
+        if self.takes_rows:
+            living += ", None if _chosen is None else _chosen.rows"
+        if self.kernel.over and self.kernel.over != component.name:
+            owners = f"owner_column({source.managers.data(owner)}){source.cell_selection(owner)}"
+            living = f"living_positions({manager}, {owners}"
+        number = str(count.value) if isinstance(count, Constant) else self.function.passed(count)
+        return [f"_order = drawn_turns({living}), {number}, _key)"]
 
     @property
     def _call(self) -> str:

@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 
 from ..base.handles import RowArray
 from ..base.jit import intrinsic_of, jit
+from .compiled_arithmetic import as_int64
 from .random_streams import (
+    EXPONENTIAL_TERMS,
     LN2,
+    LN2_HIGH,
+    LN2_LOW,
     LOG_TERMS,
     MIDDLE_WORD,
+    MOST_SUMMED,
     NORMAL_EDGE,
     NORMAL_MIDDLE,
     NORMAL_TAIL,
+    PER_LN2,
     ROOT_HALF,
 )
 
@@ -109,6 +115,48 @@ def normal_at(stream: Any, number: Any) -> Any:
     above = _horner(above, x, is_middle, a[2:], b[2:])
     below = _horner(_choice(is_middle, c[0], d[0]), x, is_middle, c[1:], d[1:])
     return above / below * _choice(is_middle, distance, sign)
+
+
+@jit(forceinline=True)
+def bernoulli_at(stream: Any, number: Any, probability: Any) -> Any:
+    """Return true with a probability, false if that is negative or not finite."""
+    return random_at(stream, number) < probability and probability < np.inf
+
+
+@jit(forceinline=True)
+def exponential_at(stream: Any, number: Any, scale: Any) -> Any:
+    """Return a number of an exponential distribution with the mean `scale`; 0 if that is negative
+    or not finite."""
+    length = _minus_log(1.0 - random_at(stream, number))
+    return length * scale if scale >= 0.0 and scale < np.inf else 0.0
+
+
+@jit()
+def poisson_at(stream: Any, number: Any, mean: Any) -> Any:
+    """Return a whole number of a Poisson distribution; 0 if the mean is negative or not finite.
+    O(mean), above a mean of 500 O(1)."""
+    if not (mean >= 0.0 and mean < np.inf):
+        return np.int64(0)
+    if mean > MOST_SUMMED:
+        return as_int64(np.rint(mean + math.sqrt(mean) * normal_at(stream, number)))
+    u, probability = random_at(stream, number), _exponential(-mean)
+    former, total, count = -1.0, probability, 0
+    while total <= u and total > former:
+        count += 1
+        probability = probability * mean / count
+        former, total = total, total + probability
+    return np.int64(count)
+
+
+@jit(forceinline=True)
+def _exponential(x: Any) -> Any:
+    """Return e to the power of a number from -500 to 0."""
+    k = np.int64(0.5 - x * PER_LN2)
+    rest = x + k * LN2_HIGH + k * LN2_LOW
+    power = EXPONENTIAL_TERMS[0]
+    for coefficient in EXPONENTIAL_TERMS[1:]:
+        power = power * rest + coefficient
+    return power * np.int64((1023 - k) << 52).view(np.float64)
 
 
 @jit(forceinline=True)

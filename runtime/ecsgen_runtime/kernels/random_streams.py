@@ -4,12 +4,13 @@ SplitMix64's mixer runs twice: over the key of a row, and over the number among 
 
 Normal numbers are quantiles, within 1e-12, by Wichura's algorithm AS 241 (1988), with a rational
 function for the middle and one for the tails; their coefficients were fitted in 60 digits by
-Lawson's iteration. Only + - * / and square roots are used, for the logarithm as well, so that
-compiled code gives the same bits.
+Lawson's iteration. Only + - * / and square roots are used, for logarithms and exponentials as
+well, so that compiled code gives the same bits.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ..base.handles import RowArray
 
 DrawnWords = NDArray[np.uint64]
+_Floats = NDArray[np.float64]
 
 _STEP: Final = 0x9E37_79B9_7F4A_7C15
 _FIRST: Final = 0xBF58_476D_1CE4_E5B9
@@ -99,6 +101,33 @@ def draw_range(
         np.right_shift(word, _HALF, out=cells.view(np.uint64))
 
 
+def draw_bernoulli(
+    streams: DrawnWords, number: int, probability: Any, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
+    """Write true with a probability, false if that is negative or not finite; shape (n,)."""
+    _words(streams, number, word, bits)
+    np.less(_unit_numbers(word), probability, out=out)
+    out &= np.asarray(probability) < np.inf
+
+
+def draw_exponential(
+    streams: DrawnWords, number: int, scale: Any, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
+    """Write numbers of an exponential distribution with the mean `scale`, shape (n,); 0 if that is
+    negative or not finite."""
+    _words(streams, number, word, bits)
+    out[...] = _exponential_numbers(word, scale)
+
+
+def draw_poisson(
+    streams: DrawnWords, number: int, mean: Any, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
+    """Write whole numbers of a Poisson distribution, shape (n,); 0 if the mean is negative or not
+    finite. O(n * mean), above a mean of 500 O(n)."""
+    _words(streams, number, word, bits)
+    out[...] = _poisson_numbers(word, mean)
+
+
 def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
     """Return all rows, or the chosen ones, sorted stably by their first random words; `row_keys`,
     shape (n,), tells rows apart. O(n log n)."""
@@ -109,6 +138,59 @@ def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None)
     derive_stream_keys(row_keys, key, streams, bits)
     draw_words(streams, 0, word, bits, bits)
     return word.argsort(kind="stable")
+
+
+def _unit_numbers(words: DrawnWords) -> _Floats:
+    """Return the number in [0, 1) of each word."""
+    numbers: _Floats = (words >> _ELEVEN).view(np.int64) * 2.0**-53
+    return numbers
+
+
+def _is_parameter(values: Any) -> Any:
+    """Return True for each number that is finite and not negative."""
+    return (np.asarray(values) >= 0.0) & (np.asarray(values) < np.inf)
+
+
+def _exponential_numbers(words: DrawnWords, scale: Any) -> Any:
+    lengths = _minus_log(1.0 - _unit_numbers(words))
+    return np.where(_is_parameter(scale), lengths * scale, 0.0)
+
+
+def _poisson_numbers(words: DrawnWords, mean: Any) -> NDArray[np.int64]:
+    means = np.broadcast_to(np.asarray(mean, np.float64), words.shape)
+    is_small, is_parameter = means <= MOST_SUMMED, _is_parameter(means)
+    numbers = np.zeros(len(words), np.int64)
+    rows = np.flatnonzero(is_parameter & is_small)
+    numbers[rows] = _poisson_sums(means[rows], _unit_numbers(words[rows]))
+    rows = np.flatnonzero(is_parameter & ~is_small)
+    normals, large = np.empty(rows.size), means[rows]
+    normal_into(words[rows] >> _TWELVE, normals, np.empty(rows.size))
+    rounded = np.rint(large + np.sqrt(large) * normals)
+    fits = rounded < 2.0**63
+    numbers[rows] = np.where(fits, rounded, 0.0).astype(np.int64)
+    numbers[rows[~fits]] = 2**63 - 1
+    return numbers
+
+
+def _poisson_sums(means: _Floats, u: _Floats) -> NDArray[np.int64]:
+    """Return for each mean up to 500 the first number at which the sum of probabilities exceeds u,
+    or no longer grows."""
+    counts, rows, count = np.zeros(len(means), np.int64), np.arange(len(means)), 0
+    probability = _exponential(-means)
+    total = probability.copy()
+    goes_on = total <= u
+    while True:
+        if not goes_on.all():
+            counts[rows[~goes_on]] = count
+            rows, means, u = rows[goes_on], means[goes_on], u[goes_on]
+            probability, total = probability[goes_on], total[goes_on]
+        if not rows.size:
+            return counts
+        count += 1
+        probability *= means
+        probability /= count
+        former, total = total, total + probability
+        goes_on = (total <= u) & (total > former)
 
 
 def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
@@ -207,7 +289,20 @@ def normal_at(words: Words, number: int) -> np.float64:
     return np.float64(out[0])
 
 
-_Floats = NDArray[np.float64]
+def bernoulli_at(words: Words, number: int, probability: Any) -> bool:
+    """Return true with a probability, false if that is negative or not finite."""
+    return bool((words[number] >> 11) * 2.0**-53 < probability < np.inf)
+
+
+def exponential_at(words: Words, number: int, scale: Any) -> np.float64:
+    """Return a number of an exponential distribution with a mean `scale`, or 0."""
+    return np.float64(_exponential_numbers(np.array([words[number]], np.uint64), scale)[0])
+
+
+def poisson_at(words: Words, number: int, mean: Any) -> np.int64:
+    """Return a whole number of a Poisson distribution, or 0."""
+    return np.int64(_poisson_numbers(np.array([words[number]], np.uint64), mean)[0])
+
 
 # From the highest power down: numerator, denominator.
 NORMAL_MIDDLE: Final = (
@@ -263,6 +358,15 @@ MIDDLE_WORD: Final = 2.0**51 - 0.5
 """Centre of the words, between both halves."""
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000
 """Bits of a float just below the square root of 1/2."""
+PER_LN2: Final = 1.0 / LN2
+LN2_HIGH: Final = 6.93147180369123816490e-01
+"""The first 33 bits of LN2: its products with small integers are exact."""
+LN2_LOW: Final = 1.90821492927058770002e-10
+"""LN2 less LN2_HIGH."""
+EXPONENTIAL_TERMS: Final = tuple(1.0 / math.factorial(power) for power in range(13, -1, -1))
+"""Coefficients of exp(x), within 1e-16 for x up to LN2 / 2."""
+MOST_SUMMED: Final = 500.0
+"""Mean up to which the probabilities of a Poisson distribution are summed."""
 NORMAL_EDGE: Final = 0.425
 """Distance from 1/2 up to which p is in the middle."""
 
@@ -329,3 +433,13 @@ def _minus_log(x: _Floats) -> _Floats:
     k *= LN2
     half -= k
     return half
+
+
+def _exponential(x: _Floats) -> _Floats:
+    """Return e to the power of numbers from -500 to 0."""
+    k = (0.5 - x * PER_LN2).astype(np.int64)
+    rest = x + k * LN2_HIGH
+    rest += k * LN2_LOW
+    power = _polynomial(rest, EXPONENTIAL_TERMS)
+    power *= ((1023 - k) << 52).view(np.float64)
+    return power

@@ -13,8 +13,9 @@ from ...base.handles import RowArray
 from ...managers.manager import BaseManager
 from ...managers.policies.ids import IdMethods
 from ...managers.policies.owners import Owned
-from ...tables.columns import owner_column, used_rows
+from ...tables.columns import owner_column
 from ..random_streams import draw_range
+from ..turns import living_rows
 from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
 from .occupants import Occupant
@@ -385,13 +386,7 @@ def empty_cells(manager: Occupant) -> list[int]:
 
 def live_active_rows(manager: BaseManager) -> RowArray:
     """Return the active rows of alive entities, in their order; O(n)."""
-    rows = used_rows(manager.data)
-    active = getattr(manager.data, "n_active", None)
-    if active is not None:
-        rows = rows[rows < active]
-    if not isinstance(manager, Owned) or owner_column(manager.data).size == 0:
-        return rows
-    return rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
+    return living_rows(manager, getattr(manager.data, "n_active", manager.data.n))
 
 
 def live_active_handles(manager: Owned | IdMethods | GridManager) -> NDArray[np.uint64]:
