@@ -41,6 +41,7 @@ GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 LIBRARY = TESTS.parent / "runtime" / "ecsgen_runtime"
 PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "base/": ("policies/test_manager_cases.py", "policies/test_callbacks.py"),
+    "base/locks.py": ("world/test_world_cases.py",),
     "base/text.py": ("policies/test_reprs.py",),
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "kernels/grids/": ("grids/test_cells.py",),
