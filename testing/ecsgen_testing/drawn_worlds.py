@@ -32,7 +32,7 @@ _GRID_RADII: Final = (0, 1, 2)
 _AXES: Final = (0, 11, 5, 3)
 """Longest axis of a grid, by how many it has."""
 _BEHIND: Final = 3
-"""Rows that are destroyed again, and leave their cells behind the last row."""
+"""Rows that are destroyed again, and leave extreme numbers behind the last row."""
 
 
 def involved(schema: Schema, sources: Iterable[Source]) -> list[str]:
@@ -61,8 +61,8 @@ class DrawnWorld:
     def __init__(self, kind: Any, schema: Schema, sources: Sequence[Source], rng: Rng) -> None:
         """`kind`: the class of the world."""
         self.schema, self.rng = schema, rng
-        self.is_tame = False
-        """True to draw numbers that can be added."""
+        self.numbers = any_numbers
+        """Draws the numbers of fields and arguments."""
         self.names = involved(schema, sources)
         queries = [schema.queries.get(source.over, {}) for source in sources]
         self._excluded = {name for query in queries for name in query.get("none", ())}
@@ -123,7 +123,9 @@ class DrawnWorld:
         for name in self.names:
             if not self.schema.components[name].shape:
                 self._create(name, new)
+        usual, self.numbers = self.numbers, _extreme_numbers
         self.draw_fields()
+        self.numbers = usual
         self.world.destroy_many(new[count:])
         self.world.collect()
         self.entities = np.concatenate([self.entities, new[:count]])
@@ -242,7 +244,7 @@ class DrawnWorld:
         if dtype.kind == "b":
             return np.asarray(rng.random(shape) < 0.5)
         with np.errstate(all="ignore"):
-            return (_tame_numbers if self.is_tame else _numbers)(dtype, shape, rng)
+            return self.numbers(dtype, shape, rng)
 
     def draw_argument(self, name: str, argument: Field, shape: tuple[int, ...]) -> NDArray[Any]:
         """Return values of an argument: a radius, a share or chance, or any."""
@@ -316,7 +318,7 @@ def _distinct(type_: str, number: int) -> Any:
     return float(number) if type_.startswith("f") else number
 
 
-def _numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
+def any_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
     """Return numbers of all sizes: special ones, small ones that are often equal, and any bits."""
     shape, kind = tuple(shape), rng.random()
     if dtype.kind == "f":
@@ -329,8 +331,17 @@ def _numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[An
     return np.where(rng.random(shape) < (0.8 if kind < 0.5 else 0.2), wild, tame)
 
 
-def _tame_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
+def tame_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
+    """Return numbers that can be added."""
     if dtype.kind == "f":
         return np.asarray(rng.standard_normal(tuple(shape)) * 10).astype(dtype)
     most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
     return rng.integers(0, most, tuple(shape)).astype(dtype)
+
+
+def _extreme_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
+    """Return numbers that change whatever is computed of them."""
+    if dtype.kind == "f":
+        return np.full(tuple(shape), np.nan, dtype)
+    limits = np.iinfo(dtype)
+    return rng.choice(np.array([limits.min, limits.max], dtype), tuple(shape))

@@ -43,6 +43,12 @@ class OrphansCases(HierarchyCases):
         roots = [now[row] for row in left if parents[row] not in now]
         assert m.roots().tolist() == sorted(roots)
 
+    def test_one_leaves_its_siblings(self) -> None:
+        parents = [NIL, 0, 0, 0]
+        for removed in (1, 2, 3):
+            for m, owners in self.left_by(parents, [removed]):
+                self.check_left(m, owners, parents, sorted({0, 1, 2, 3} - {removed}))
+
 
 class OrphansDestroyRules(HierarchyRules):
     """Whole subtrees leave at once."""

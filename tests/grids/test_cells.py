@@ -270,6 +270,13 @@ def test_what_is_no_cell_is_refused(world: Any) -> None:
     with pytest.raises(StaleIdError):
         world.tree.create_many(2, at=[C, 9])
     assert len(world.tree) == len(world.entities) == 0
+    world.spawn(1, sheep={"cell": C}, wolf={"cell": C})
+    for manager, cell in product((world.sheep, world.wolf), (5, C + 20, 2 * C)):
+        with pytest.raises(StaleIdError):
+            manager.set_cell(0, cell)
+        with pytest.raises(StaleIdError):
+            manager.data.cell = [cell]
+        assert manager.data.cell.tolist() == [C]
 
 
 def test_rows_of_nobody_stand_as_well(world: Any) -> None:

@@ -557,3 +557,20 @@ def test_rows_that_callbacks_are_given_are_read_only(kind: str) -> None:
     assert len(m) == 6
     assert snapshot(m)
     agree(m)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_callbacks_do_not_change_what_goes(kind: str) -> None:
+    w = package.Half()
+    m = getattr(w, kind)
+    es = w.entities.create_many(6)
+    m.create_many(es)
+
+    def callback(rows: Any) -> None:
+        rows.flags.writeable = True
+        rows[:] = m.lookup(es[5])
+
+    m.on_release(callback)
+    m.destroy_many([m.lookup(es[0]), m.lookup(es[2])])
+    assert sorted(m) == sorted(es[[1, 3, 4, 5]].tolist())
+    agree(m)

@@ -41,8 +41,10 @@ GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 LIBRARY = TESTS.parent / "runtime" / "ecsgen_runtime"
 PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "base/": ("policies/test_manager_cases.py", "policies/test_callbacks.py"),
+    "base/locks.py": ("world/test_world_cases.py",),
     "base/text.py": ("policies/test_reprs.py",),
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
+    "kernels/grids/": ("grids/test_cells.py",),
     "kernels/seeding.py": ("world/test_world_cases.py",),
     "managers/": (
         "policies/test_manager_cases.py",
@@ -50,7 +52,11 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
         "policies/test_callbacks.py",
         "policies/test_hostile_arguments.py",
     ),
-    "managers/manager.py": ("policies/test_unique.py", "policies/test_aliases.py"),
+    "managers/manager.py": (
+        "policies/test_unique.py",
+        "policies/test_aliases.py",
+        "world/test_world.py",
+    ),
     "managers/policies/chains.py": ("policies/test_feature_hierarchy.py",),
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),

@@ -166,6 +166,19 @@ def test_a_lock_on_one_locks_all() -> None:
     assert w.bodies.n == 3
 
 
+def test_a_change_of_the_group_counts_in_all_members() -> None:
+    w = game()
+    bodies(w, 3)
+    changes: tuple[Callable[[], object], ...] = (
+        partial(w.bodies.sort, "velocity", [2, 1, 3]),
+        partial(w.bodies.reorder, [2, 0, 1]),
+    )
+    for change in changes:
+        versions = w.position.version, w.velocity.version
+        change()
+        assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
+
+
 def test_members_have_no_order_of_their_own() -> None:
     w = game()
     es = bodies(w, 3)

@@ -348,11 +348,13 @@ def test_worlds_of_many_components(count: int) -> None:
 
 
 def test_a_locked_manager_stops_a_spawn_before_it_begins() -> None:
-    world = package.World()
-    before = world_state(world)
-    with world.several.locked(), pytest.raises(package.StructureLockedError):
-        world.spawn(70, called={}, plain={}, several={})
-    assert world_state(world) == before
+    for room in (0, 100):
+        world = package.World()
+        world.several.reserve(room)
+        before = world_state(world)
+        with world.several.locked(), pytest.raises(package.StructureLockedError):
+            world.spawn(70, called={}, plain={}, several={})
+        assert world_state(world) == before
 
 
 def test_columns_may_be_views_of_any_manager_of_the_spawn() -> None:

@@ -161,10 +161,10 @@ class LoopMethod(KernelMethod):
             return self._drawn_turn_lines(self._program.turn_count)
         if self._program.turn_key is not None:
             evaluation = ColumnEvaluation(source, self.arguments, self._constants, False)
-            keys = evaluation.lines(self._program.turn_key, "_turn_keys")
+            evaluated = evaluation.lines(self._program.turn_key, "_turn_keys")
             rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
             rows = ", _order" if sifting else rows
-            return [*sifting, *keys, f"_order = order_by(_turn_keys{rows})"]
+            return [*sifting, *evaluated, f"_order = order_by(_turn_keys{rows})"]
         if self.kernel.turns != "random":
             rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){rows}"]
