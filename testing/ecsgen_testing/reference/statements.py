@@ -209,24 +209,16 @@ class StepCompiler:
         return self._message(old, old.place, sign, self.expressions.compile(node))
 
     def _local(self, target: ast.Name, sign: str, node: ast.expr) -> Step:
-        name, locals_ = target.id, self._names.locals
+        """Return an assignment to a local, which keeps the type of the first one in the text."""
         new = self.expressions.compile(node)
-        evaluate, old = new.evaluate, locals_.get(name)
-        if old is None:
-            locals_[name] = settled(new.sample)
+        self._names.locals.setdefault(target.id, settled(new.sample))
+        old = self.expressions.compile(target)
+        work_out, name = _result(old, sign, new), target.id
 
-            def first(run: Effects, scope: Scope) -> None:
-                scope.locals[name] = settled(evaluate(scope))
+        def act(run: Effects, scope: Scope) -> None:
+            scope.locals[name] = work_out(scope)
 
-            return first
-
-        def again(run: Effects, scope: Scope) -> None:
-            result = evaluate(scope)
-            if sign:
-                result = binary(sign, scope.locals[name], result)
-            scope.locals[name] = assigned(result, old)
-
-        return again
+        return act
 
     def _element(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return an assignment to an element of a local, which is a copy of its own."""
