@@ -92,16 +92,16 @@ class ExpressionCompiler(QuestionCompiler):
     def _name(self, name: str) -> Expression:
         names = self.names
         if name in names.locals:
-            place = Place(_own_row, "", name)
-            return Expression(lambda scope: scope.locals[name], names.locals[name], place)
+            local = Place(_own_row, "", name)
+            return Expression(lambda scope: scope.locals[name], names.locals[name], local)
         if name in names.arguments:
             argument = names.arguments[name]
             if argument.is_each:
                 return Expression(lambda scope: scope.locals[name], argument.initial)
             return Expression(lambda scope: scope.run.arguments[name], argument.initial)
         if names.is_own_field(name):
-            own = Place(_own_row, names.home, name, is_own=True)
-            return self._field(replace(self._subject, field=name) if self._subject else own)
+            subject = self._subject or Place(_own_row, names.home, "", is_own=True)
+            return self._field(replace(subject, field=name))
         if name == "entity":
             return Expression(lambda scope: value("entity", scope.row.owner), value("entity", 0))
         if name == "self":
@@ -138,8 +138,8 @@ class ExpressionCompiler(QuestionCompiler):
                 return self._field(Place(self._row_met(base, there), there, name))
         if base == SETTINGS:
             sample = self.schema.settings[name].initial
-            place = Place(lambda scope: scope.run.world.settings_row, SETTINGS, name)
-            return Expression(lambda scope: scope.run.world.settings[name], sample, place)
+            setting = Place(lambda scope: scope.run.world.settings_row, SETTINGS, name)
+            return Expression(lambda scope: scope.run.world.settings[name], sample, setting)
         if not self.names.home and base in self._members:
             return self._field(Place(lambda scope: scope.rows[base], base, name, is_own=True))
         if base == "parent":

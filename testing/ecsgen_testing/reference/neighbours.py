@@ -207,7 +207,7 @@ class SpaceNeighbourhood(Neighbourhood):
     def _is_within(self, row: Row, other: Row, offset: Value, radius: float) -> bool:
         """Return True if both places are finite, and not farther from each other."""
         limit = value(offset.type, radius).data
-        is_finite = all(np.isfinite(self._place(place).data).all() for place in (row, other))
+        is_finite = all(np.isfinite(self._place(each).data).all() for each in (row, other))
         return is_finite and bool(self._hood.square(offset).data <= limit * limit)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from . import values
 from .draws import DrawCompiler, one_of
 from .neighbours import Hood
 from .random_numbers import unit_number, word
-from .scopes import Evaluate, Expression, Scope
+from .scopes import Compiler, Evaluate, Expression, Scope
 from .values import Value, assigned, cast, gathered, value
 
 QUESTIONS: Final = ("count", "sum", "mean", "nearest", "choice", "max_by", "min_by", "mode")
@@ -47,14 +47,7 @@ class QuestionCompiler(DrawCompiler):
         asked = inner.compile(answer)
         like = values.settled(asked.sample)
         sample = gathered(name, [], like) if name in GATHERED else value(like.type, 0, like.shape)
-        choose: Choose
-        if name == "nearest":
-            choose = _Nearest(names.hoods[near])
-        elif "weight" in keywords:
-            choose = _Weighted(number, inner.compile(keywords["weight"]).evaluate)
-        else:
-            keys = [inner.compile(key).evaluate for key in node.args[1:]]
-            choose = _Best(number, name, keys)
+        choose = self._chooser(name, number, inner, node)
         none = self.compile(keywords["none"]).evaluate if "none" in keywords else None
 
         def evaluate(scope: Scope) -> Value:
@@ -68,6 +61,16 @@ class QuestionCompiler(DrawCompiler):
             return sample if none is None else assigned(none(scope), sample)
 
         return Expression(evaluate, sample)
+
+    def _chooser(self, name: str, number: int, inner: Compiler, node: ast.Call) -> Choose:
+        """Return how a question chooses one of the neighbours."""
+        if name == "nearest":
+            return partial(nearest, self.names.hoods[self._named(node)])
+        for keyword in node.keywords:
+            if keyword.arg == "weight":
+                return partial(weighted, number, inner.compile(keyword.value).evaluate)
+        keys = [inner.compile(key).evaluate for key in node.args[1:]]
+        return partial(one_of_best, name, number, keys)
 
     def _is_of_elements(self, node: ast.Call) -> bool:
         """Return True for `min`, `max` or `sum` of the elements of a shape: within a question, or
@@ -95,49 +98,31 @@ class QuestionCompiler(DrawCompiler):
         return near
 
 
-@dataclass(frozen=True)
-class _Nearest:
-    """The neighbour at the least distance, the first of several; NaN is nobody's nearest."""
-
-    hood: Hood
-
-    def __call__(self, scopes: list[Scope]) -> Scope | None:
-        squares = [(self.hood.square(scope.met.offset).one, scope) for scope in scopes]
-        comparable = [pair for pair in squares if pair[0] == pair[0]]
-        return min(comparable, key=lambda pair: pair[0])[1] if comparable else None
+def nearest(hood: Hood, scopes: list[Scope]) -> Scope | None:
+    """Return the neighbour at the least distance, the first of several; NaN is nobody's nearest."""
+    squares = [(hood.square(scope.met.offset).one, scope) for scope in scopes]
+    comparable = [pair for pair in squares if pair[0] == pair[0]]
+    return min(comparable, key=lambda pair: pair[0])[1] if comparable else None
 
 
-@dataclass(frozen=True)
-class _Weighted:
-    """A neighbour by chance, each as likely as its weight has it; none without any weight."""
-
-    number: int
-    weight: Evaluate
-
-    def __call__(self, scopes: list[Scope]) -> Scope | None:
-        total, sums = 0.0, list[float]()
-        for scope in scopes:
-            weight = cast("f64", self.weight(scope)).one
-            total += weight if 0 < weight < math.inf else 0.0
-            sums.append(total)
-        if not scopes:
-            return None
-        limit = total * unit_number(word(scopes[0].stem, self.number))
-        pairs = zip(scopes, sums, strict=True)
-        return next((scope for scope, running in pairs if running > limit), None)
+def weighted(number: int, weight: Evaluate, scopes: list[Scope]) -> Scope | None:
+    """Return a neighbour by chance, each as likely as its weight says; None without a weight."""
+    total, sums = 0.0, list[float]()
+    for scope in scopes:
+        share = cast("f64", weight(scope)).one
+        total += share if 0 < share < math.inf else 0.0
+        sums.append(total)
+    limit = total * unit_number(word(scopes[0].stem, number)) if scopes else 0.0
+    pairs = zip(scopes, sums, strict=True)
+    return next((scope for scope, running in pairs if running > limit), None)
 
 
-@dataclass(frozen=True)
-class _Best:
-    """A neighbour by chance of those with the best keys."""
-
-    number: int
-    name: str
-    keys: Sequence[Evaluate]
-
-    def __call__(self, scopes: list[Scope]) -> Scope | None:
-        candidates = best(self.name, scopes, self.keys)
-        return one_of(candidates[0], self.number, candidates) if candidates else None
+def one_of_best(
+    name: str, number: int, keys: Sequence[Evaluate], scopes: list[Scope]
+) -> Scope | None:
+    """Return a neighbour by chance of those with the best keys."""
+    candidates = best(name, scopes, keys)
+    return one_of(candidates[0], number, candidates) if candidates else None
 
 
 def best(name: str, scopes: list[Scope], keys: Sequence[Evaluate]) -> list[Scope]:

@@ -1,10 +1,22 @@
-"""The schemas as the interpreter has them: components, kernels and the world, read from JSON."""
+"""The schemas as the interpreter has them: components, kernels and the world, read from JSON.
+
+The JSON is the schemas' own form, with keys left out that have their default:
+
+- a kernel's `steps` are a list of texts, of one block text a list of one; `at_most` is a number;
+- `near` has each neighbourhood by its name, `{}` for everybody; a `radius` is a number or a text:
+  an argument, a field (`reach`, `Turret.reach`), `settings.vision`, `Node.reach()`;
+- `turns` is "rows", "random", "given", `{"by": "-Node.x"}`, or `{"random": n}`, n a number or the
+  name of an argument;
+- `derived` of a component has texts of expressions by name;
+- `settings` of the world are fields, also with `min` and `max`;
+- an entry of a schedule is `{"run": name or list of names}` with `every`, `from`, `times`, or with
+  `while` (`"Node.moving"`) and `at_most`; or `{"set": "settings.dt", "to": text}`.
+"""
 
 from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,8 +29,7 @@ Document = Mapping[str, Any]
 """A JSON object. Keys with their default are left out."""
 
 SETTINGS: Final = "settings"
-"""What settings are instead of a component: one row."""
-_PARENT: Final = re.compile(r"\bparent\s*\.")
+"""Stands for a component whose one row has the settings."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,9 @@ class Kernel:
         self.near = {name: Near(name, **near) for name, near in document.get("near", {}).items()}
         self.text = "\n".join([document.get("where", ""), *self.texts])
         """All that is written."""
-        self.reads_parent = _PARENT.search(self.text) is not None
+        parts = [part for step in self.steps for part in ast.walk(step)]
+        parts += ast.walk(self.where) if self.where else ()
+        self.reads_parent = any(map(_is_of_parent, parts))
 
 
 class Reduction:
@@ -222,6 +235,13 @@ def number(data: Any) -> Any:
     if isinstance(data, list):
         return [number(item) for item in data]
     return float(data) if isinstance(data, str) else data
+
+
+def _is_of_parent(part: ast.AST) -> bool:
+    match part:
+        case ast.Attribute(ast.Name("parent")):
+            return True
+    return False
 
 
 def _on_one_line(text: str) -> str:

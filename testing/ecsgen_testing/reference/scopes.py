@@ -33,7 +33,7 @@ class Scope:
         self.who: int
 
     def draw_for(self, who: int) -> None:
-        """Let draws depend on who the row is, or on who and where in its loops."""
+        """Begin draws of a row: `who` it is, or who it is in a pass of its loops."""
         self.who, self.stem = who, row_stem(who, self.run.key)
 
     def enter(self, who: int, number: int) -> None:

@@ -12,47 +12,19 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from .effects import Effects
 from .expressions import SIGNS, ExpressionCompiler
-from .neighbours import Surroundings
 from .schema import Kernel, Schema
-from .scopes import Evaluate, Expression, Index, Names, Place, Scope
-from .values import Value, assigned, binary, replaced, settled, value
-from .world import Cells, Change, Row, Spawn
+from .scopes import Evaluate, Expression, Names, Place, Scope
+from .values import assigned, binary, replaced, settled, value
+from .world import Cells, Change, Row
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 """Operators of messages, which are applied when they arrive."""
 
 
-class Effects(Surroundings):
-    """Surroundings that steps act on."""
-
-    def write(self, row: Row, field: str, index: Index, new: Value) -> None:
-        """Write a row's own field, or an element of it."""
-        raise NotImplementedError
-
-    def send(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
-        """Send a message, which arrives after the last row; in turns at once."""
-        raise NotImplementedError
-
-    def cut_off(self, condition: ast.expr) -> None:
-        """Take note that a `while` has ended with its condition still true."""
-        raise NotImplementedError
-
-    def despawn(self, scope: Scope, dead: int | Row | None) -> bool:
-        """Despawn an entity or a row; return True if it is the scope's own."""
-        raise NotImplementedError
-
-    def spawn(self, spawn: Spawn) -> int:
-        """Spawn, unless a cell has no capacity; return the handle, if the kernel keeps handles."""
-        raise NotImplementedError
-
-    def change(self, change: Change) -> None:
-        """Let an entity get or lose a component after the pass."""
-        raise NotImplementedError
-
-
 Signal = Enum("Signal", "BREAK CONTINUE RETURN")
-"""What ends a block before its last step."""
+"""Ends a block before its last step."""
 Step: TypeAlias = Callable[[Effects, Scope], Signal | None]
 """Acts for a row; returns a signal if the next steps do not happen."""
 Passes: TypeAlias = Callable[[Effects, Scope], Iterator[None]]
@@ -237,24 +209,16 @@ class StepCompiler:
         return self._message(old, old.place, sign, self.expressions.compile(node))
 
     def _local(self, target: ast.Name, sign: str, node: ast.expr) -> Step:
-        name, locals_ = target.id, self._names.locals
+        """Return an assignment to a local, which keeps the type of the first one in the text."""
         new = self.expressions.compile(node)
-        evaluate, old = new.evaluate, locals_.get(name)
-        if old is None:
-            locals_[name] = settled(new.sample)
+        self._names.locals.setdefault(target.id, settled(new.sample))
+        old = self.expressions.compile(target)
+        work_out, name = _result(old, sign, new), target.id
 
-            def first(run: Effects, scope: Scope) -> None:
-                scope.locals[name] = settled(evaluate(scope))
+        def act(run: Effects, scope: Scope) -> None:
+            scope.locals[name] = work_out(scope)
 
-            return first
-
-        def again(run: Effects, scope: Scope) -> None:
-            result = evaluate(scope)
-            if sign:
-                result = binary(sign, scope.locals[name], result)
-            scope.locals[name] = assigned(result, old)
-
-        return again
+        return act
 
     def _element(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return an assignment to an element of a local, which is a copy of its own."""
