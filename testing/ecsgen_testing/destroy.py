@@ -17,6 +17,7 @@ from .state_machine import ManagerStateMachine
 from .subject import (
     create_or_skip,
     fails,
+    handles_with,
     raise_error,
     refuses,
 )
@@ -130,6 +131,23 @@ class CallbackCases(OwnedCases):
         entities.destroy_many(es[[0, 5, 3]])
         assert sorted(m) == sorted(es[[2, 4]].tolist())
         assert m.version == 3
+
+    def test_a_successor_may_come_before_the_row_went(self) -> None:
+        entities = self.subject.entities()
+        successors: list[int] = []
+
+        def replace(_: Any) -> None:
+            successors.append(entities.create())
+            m.create(successors[0], **self.subject.sample(3))
+
+        entities.on_destroy(replace)  # before the manager's own
+        m = self.subject.made(entities)
+        es = create_or_skip(entities, 3)
+        m.create_many(es, **self.subject.samples(3))
+        with handles_with(entities, MIN_FREE=0):
+            entities.destroy(es[0])
+        assert sorted(m) == sorted([*es[1:].tolist(), *successors])
+        assert [m.entity(m.lookup(entity)) for entity in m] == list(m)
 
     def test_nobody_dies_while_locked(self) -> None:
         entities, m, es = self.filled(3)

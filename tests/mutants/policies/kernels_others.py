@@ -11,6 +11,11 @@ GROUPS = (
             "others are read as they are", r"(_all_\w+ = data\._\w+_column)\[.*\]\.copy\(\)", r"\1"
         ),
         Mutant("the dead are heard", r"_heard = _where & .*$", "_heard = _where"),
+        Mutant(
+            "steps send in another order",
+            r"\.put\(0, ((?:.|\n)*?)\.put\(1, ",
+            r".put(1, \1.put(0, ",
+        ),
         Mutant("nobody hears of held messages", r"_to_\w+\.arrive\(\)$"),
         Mutant("all are there", r"(_exists\d* = _theirs\d* != )NIL", r"\1-1"),
         Mutant("turns are in row order", r"turn_order\(.*\)$", "np.arange(data._n)"),
@@ -26,11 +31,6 @@ GROUPS = (
             r"with_row_values(_blocks, \1, \1)",
         ),
         Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
-        Mutant(
-            "steps send in another order",
-            r"\.put\(0, ((?:.|\n)*?)\.put\(1, ",
-            r".put(1, \1.put(0, ",
-        ),
     ),
     module(
         "_runtime/kernels/references.py",
