@@ -421,7 +421,7 @@ def _arguments(kernel: Kernel) -> dict[str, str]:
 def _tables_of(project: Project) -> dict[str, dict[str, str]]:
     return {
         table.name: {column.name: column.scalar for column in table.columns}
-        | {field.name: field.type.text for field in table.fields}
+        | {field.name: str(field.type) for field in table.fields}
         for table in project.world.records
     }
 

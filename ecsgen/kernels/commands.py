@@ -107,6 +107,9 @@ class CommandChecker:
         fields, values = {field.name: field for field in component.fields}, []
         for keyword in call.keywords:
             name = keyword.arg or "**"
+            if any(value.name == name for value in component.derived):
+                message = f"{quote(name)} is derived: it follows from what the fields hold"
+                raise KernelError("E805", message, keyword.value, "give values to the fields")
             if name not in fields:
                 hint = did_you_mean(name, fields)
                 message = f"{quote(component.name)} has no field {quote(name)}"

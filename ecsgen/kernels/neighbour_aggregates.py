@@ -14,7 +14,7 @@ from ecsgen.kernels.operations import AGGREGATES
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.type_rules import Operand, give_default_type
-from ecsgen.model import Component, Field
+from ecsgen.model import Component, DerivedValue, Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
@@ -83,7 +83,7 @@ class NeighbourScopes:
     """All neighbourhoods of a kernel, and the one whose aggregate is being typed."""
 
     by_name: Mapping[str, NeighbourScope]
-    value: Callable[[Iterable[Field], str, str, ast.Attribute], tree.FieldValue]
+    value: Callable[[Iterable[Field | DerivedValue], str, str, ast.Attribute], tree.Expression]
     """`Scope.field`."""
     current: str = ""
     """The neighbourhood of the aggregate that is being typed; empty outside of aggregates."""
@@ -136,8 +136,10 @@ class NeighbourScopes:
                 hint = f"as in {near.name}.{owner}.x"
             raise KernelError("E802", message, node, hint)
         component = near.members[owner]
-        value = self.value(component.fields, owner, component.name, node)
-        return tree.NeighbourField(value.type, value.name, value.owner, near.name)
+        value = self.value(component.readable, owner, component.name, node)
+        return tree.with_fields(
+            value, lambda read: tree.NeighbourField(read.type, read.name, read.owner, near.name)
+        )
 
     def occupied(self, node: ast.expr) -> tree.Occupied | None:
         """Return the expression for `exists(around.Sheep)`; None for other nodes."""

@@ -102,7 +102,9 @@ class References:
         base = handle.base if isinstance(handle, tree.Element) else handle
         near = self.scope.neighbours
         is_of_loop = near is not None and getattr(base, "near", "") in near.loops.values()
-        if not (isinstance(base, _BEGINNINGS) or is_of_loop):
+        named = node.value if isinstance(node, ast.Subscript) else node
+        is_derived = named in self.scope.derived_nodes
+        if not (isinstance(base, _BEGINNINGS) or is_of_loop or is_derived):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
             raise KernelError("E810", message, node, "give it a local name in a step before")
 
@@ -130,16 +132,19 @@ class References:
             message += f"{quote(name)}, which is another component"
             raise KernelError("E810", message, node, references.of_the_world)
 
-    def _field(
-        self, name: str, handle: tree.Expression, node: ast.Attribute
-    ) -> tree.ReferencedField:
+    def _field(self, name: str, handle: tree.Expression, node: ast.Attribute) -> tree.Expression:
         self._check_leads(name, handle, node)
         references = self.scope.reference_scope
-        fields = references.components[name].fields
-        value = self.scope.field(fields, tree.OWN if references.home == name else name, name, node)
-        field = next(field for field in fields if field.name == value.name)
-        default = absent_elements(field, value.type)
-        return tree.ReferencedField(value.type, name, value.name, handle, default)
+        component = references.components[name]
+        owner = tree.OWN if references.home == name else name
+        value = self.scope.field(component.readable, owner, name, node)
+        fields = {field.name: field for field in component.fields}
+
+        def refer(read: tree.FieldValue) -> tree.Expression:
+            default = absent_elements(fields[read.name], read.type)
+            return tree.ReferencedField(read.type, name, read.name, handle, default)
+
+        return tree.with_fields(value, refer)
 
 
 def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels import hints
@@ -14,7 +14,7 @@ from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScopes
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.model import BaseType, Component, Enum, Field, FieldType
+from ecsgen.model import BaseType, Component, DerivedValue, Enum, Field, FieldType
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
@@ -26,6 +26,8 @@ NUMERIC: Final = (
     BaseType.ENTITY,
     BaseType.ID,
 )
+Readable: TypeAlias = Field | DerivedValue
+"""Values of a row that kernels read by name: fields, then derived values."""
 TICK: Final = "tick"
 LINKS: Final = frozenset(
     {"entity", "next", "previous"} | {"parent", "first_child", "next_sibling", "previous_sibling"}
@@ -82,6 +84,7 @@ class Scope:
     command_scope: CommandScope
     diagnostics: Diagnostics
     fields: Mapping[str, Field] = field(default_factory=dict)  # of the component itself
+    derived: Mapping[str, DerivedValue] = field(default_factory=dict)  # of the component itself
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
@@ -105,6 +108,7 @@ class Scope:
     later: frozenset[str] = frozenset()  # locals that some step sets
     invalid_names: frozenset[str] = frozenset()  # reported before, so not missed again
     incomplete_owners: frozenset[str] = frozenset()  # some names of their fields are unreadable
+    derived_nodes: set[ast.AST] = field(default_factory=set)  # that name derived values
 
     def name(self, node: ast.Name) -> tree.Expression | Literal:
         """Return the expression for a bare name. Raises KernelError."""
@@ -117,8 +121,8 @@ class Scope:
             return self.locals_[name]
         if name in self.arguments:
             return self.arguments[name]
-        if name in self.fields:
-            return self.value_of(self.fields[name], tree.OWN, node)
+        if name in self.own_names:
+            return self.value_of(self.own_names[name], tree.OWN, node)
         if name == tree.ENTITY and self.owner_component is not None:
             return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.owner_component)
         if name not in self.later and tree.OWN not in self.incomplete_owners:
@@ -135,7 +139,7 @@ class Scope:
         name = node.id
         if name in self.later or name in self.ways:
             message = self.ways.get(name, f"{quote(name)} is read before a step sets it")
-            return KernelError("E806", message, node, did_you_mean(name, self.fields))
+            return KernelError("E806", message, node, did_you_mean(name, self.own_names))
         if name in LINKS:
             is_readable = name == tree.PARENT and not self.components
             hint = "name a field of it, as in parent.position" if is_readable else ""
@@ -170,7 +174,7 @@ class Scope:
 
     def _owner_of(self, name: str) -> str:
         for component in self.components.values():
-            if any(field.name == name for field in component.fields):
+            if any(value.name == name for value in component.readable):
                 return f"name its component, as in {component.name}.{name}"
         return ""
 
@@ -182,7 +186,7 @@ class Scope:
         if not isinstance(node.value, ast.Name):
             return None
         holder = node.value.id
-        if holder in self.locals_ or holder in self.arguments or holder in self.fields:
+        if holder in self.locals_ or holder in self.arguments or holder in self.own_names:
             return None
         if holder == tree.PARENT:
             if self.components:
@@ -199,9 +203,9 @@ class Scope:
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
-            return self.field(self.fields_of(tree.PARENT), tree.PARENT, "the component", node)
+            return self.field(self.own_names.values(), tree.PARENT, "the component", node)
         if holder in self.components:
-            return self.field(self.fields_of(holder), holder, holder, node)
+            return self.field(self.components[holder].readable, holder, holder, node)
         if holder in self.absent:
             raise KernelError("E802", self.absent[holder], node)
         if holder in self.enums:
@@ -209,11 +213,11 @@ class Scope:
         return None
 
     def field(
-        self, fields: Iterable[Field], owner: str, holder: str, node: ast.Attribute
-    ) -> tree.FieldValue:
-        """Return the field of that name. Raises KernelError if there is none, or kernels cannot
-        read it."""
-        known = {field.name: field for field in fields}
+        self, readable: Iterable[Readable], owner: str, holder: str, node: ast.Attribute
+    ) -> tree.Expression:
+        """Return the field or derived value of that name. Raises KernelError if there is none, or
+        kernels cannot read it."""
+        known = {value.name: value for value in readable}
         if node.attr not in known:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
             if owner in self.incomplete_owners or spelled in self.invalid_names:
@@ -222,21 +226,30 @@ class Scope:
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
-    def value_of(self, field: Field, owner: str, node: ast.AST) -> tree.FieldValue:
-        """Return the value of a field. Raises KernelError if kernels cannot read it."""
-        type_ = value_type(field.type)
-        if type_ is None:
+    def value_of(self, field: Readable, owner: str, node: ast.AST) -> tree.Expression:
+        """Return the value of a field, or a derived value over the fields of the owner's row.
+        Raises KernelError if kernels cannot read it."""
+        value = value_over(field, owner)
+        if isinstance(field, DerivedValue):
+            self.derived_nodes.add(node)
+        elif value is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
             raise KernelError("E803", message, node)
         if (f"{owner}.{field.name}" if owner else field.name) in self.hidden:
             message = f"a kernel cannot use {quote(field.name)}: it is in the second, cold buffer"
             hint = "only some rows have it there; tag it hot, or keep it inline"
             raise KernelError("E805", message, node, hint)
-        return tree.FieldValue(type_, field.name, owner)
+        assert value is not None
+        return value
 
     def fields_of(self, owner: str) -> Iterable[Field]:
         """Return the fields of rows by their owner: a component, OWN or PARENT."""
         return self.components[owner].fields if owner in self.components else self.fields.values()
+
+    @property
+    def own_names(self) -> Mapping[str, Readable]:
+        """The fields and derived values of the component itself."""
+        return {**self.fields, **self.derived}
 
     @property
     def members(self) -> list[tuple[str, str]]:
@@ -250,9 +263,9 @@ class Scope:
 
     def _values(self) -> Iterable[str]:
         components = (
-            f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
+            f"{name}.{value.name}" for name, c in self.components.items() for value in c.readable
         )
-        return (*self.locals_, *self.arguments, *self.fields, *components)
+        return (*self.locals_, *self.arguments, *self.own_names, *components)
 
 
 def make_silent_error(node: ast.AST) -> KernelError:
@@ -267,6 +280,15 @@ def value_type(type_: FieldType) -> Type | None:
     named = type_.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID)
     kind = type_.text.partition("[")[0] if named else ""
     return Type(type_.scalar, type_.shape, kind)
+
+
+def value_over(readable: Readable, owner: str) -> tree.Expression | None:
+    """Return a field of an owner's row, or a derived value over its fields; None for text, bytes
+    and objects."""
+    if isinstance(readable, DerivedValue):
+        return tree.with_fields(readable.value, lambda read: replace(read, owner=owner))
+    type_ = value_type(readable.type)
+    return None if type_ is None else tree.FieldValue(type_, readable.name, owner)
 
 
 def _member(enum: Enum, node: ast.Attribute) -> tree.Constant:

@@ -194,8 +194,9 @@ class StepChecker:
 
     def _check_counter(self, name: str, node: ast.expr) -> None:
         scope = self._scope
-        if name in scope.fields or name in scope.arguments:
-            what = "a field" if name in scope.fields else "an argument"
+        if name in scope.own_names or name in scope.arguments:
+            what = "an argument" if name in scope.arguments else "a field"
+            what = "a derived value" if name in scope.derived else what
             raise KernelError("E103", f"{quote(name)} is the name of {what} already", node)
         if name in scope.locals_ or name in scope.later:
             message = f"{quote(name)} is a local already"
@@ -412,7 +413,21 @@ class StepChecker:
         if not isinstance(base, ast.Name | ast.Attribute):
             message = "a step assigns to a field, an element of a field or a local name"
             raise KernelError("E805", message, node)
-        return self._checker.value(node)
+        read = self._checker.value(node)
+        for part in _named_parts(node, read):
+            if part in self._scope.derived_nodes:
+                message = f"a kernel cannot assign to {quote(ast.unparse(part))}: it is derived"
+                raise KernelError("E805", message, node, "assign to the fields that it is made of")
+        return read
+
+
+def _named_parts(node: ast.expr, read: tree.Expression) -> Iterator[ast.expr]:
+    """Yield a target, and what it is an element of, without the handle that leads there."""
+    yield node
+    for _ in read.index if isinstance(read, tree.Element) else ():
+        if isinstance(node, ast.Subscript | ast.Attribute):
+            node = node.value
+            yield node
 
 
 def target_of(step: Assignment) -> ast.expr:

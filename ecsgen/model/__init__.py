@@ -11,7 +11,15 @@ from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from ecsgen.model.typed_tree import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
+from ecsgen.model.typed_tree import (
+    EMPTY_REDUCTION,
+    NO_PROGRAM,
+    Expression,
+    Program,
+    ReductionProgram,
+    fields_in,
+)
+from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
 
@@ -89,6 +97,15 @@ class Field:
     def is_cold(self) -> bool:
         """True if the field is tagged cold."""
         return "cold" in self.tags
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedValue:
+    """A name for an expression of a row, as written and typed, over the fields of this row."""
+
+    name: str
+    expression: str
+    value: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +197,12 @@ class RecordedField(NamedTuple):
 
     owner: str  # the component
     name: str
-    type: FieldType
+    value: Expression
+
+    @property
+    def type(self) -> Type:
+        """The type, without a shape."""
+        return self.value.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +225,7 @@ class Table:
     @property
     def reads(self) -> tuple[str, ...]:
         """The fields that the table reads, with their components."""
-        fields = [f"{field.owner}.{field.name}" for field in self.fields]
+        fields = [read.text for read in fields_in(*(field.value for field in self.fields))]
         for program in (self.program, *(column.program for column in self.columns)):
             fields += program.reads
         return tuple(dict.fromkeys(fields))
@@ -246,6 +268,7 @@ class Component:
     name: str  # PointMass
     module: str  # point_mass
     fields: tuple[Field, ...] = ()
+    derived: tuple[DerivedValue, ...] = ()
     doc: str = ""
     owner: Literal["entity", "none"] = "entity"
     instances: Literal["one", "many"] = "one"
@@ -276,6 +299,11 @@ class Component:
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
+
+    @property
+    def readable(self) -> tuple[Field | DerivedValue, ...]:
+        """Values of a row that kernels read by name: fields, then derived values."""
+        return (*self.fields, *self.derived)
 
     @property
     def sees_ghosts(self) -> bool:

@@ -66,13 +66,28 @@ def world_schema(project: Project) -> Document:
 def _document(
     components: Mapping[str, Document], world: Document, enums: Iterable[Enum]
 ) -> Document:
-    """Return components and a world with the enums that they name."""
+    """Return components and a world with the enums that they name, and without derived values that
+    nothing reads."""
+    components = _without_unread(components, world)
     words = _words([components, world])
     return _without_empty(
         enums={enum.name: dict(enum.values) for enum in enums if enum.name in words},
         components={name: components[name] for name in sorted(components)},
         world=world,
     )
+
+
+def _without_unread(components: Mapping[str, Document], world: Document) -> dict[str, Document]:
+    bare = {name: {**document, "derived": {}} for name, document in components.items()}
+    derived = [part for each in components.values() for part in each.get("derived", {}).items()]
+    words, n_words = _words([bare, world]), 0
+    while n_words < len(words):
+        n_words = len(words)
+        words |= _words([expression for name, expression in derived if name in words])
+    for name, document in components.items():
+        values = document.get("derived", {})
+        bare[name]["derived"] = {value: values[value] for value in values if value in words}
+    return {name: _without_empty(**document) for name, document in bare.items()}
 
 
 def _without_kernels(component: Document) -> Document:
@@ -101,6 +116,7 @@ def _component(component: Component) -> Document:
         **policies,
         **_without_empty(
             fields={field.name: _field(field) for field in fields},
+            derived={value.name: value.expression for value in component.derived},
             space=space and {"field": space.field, "wrap": list(space.wrap)},
             grid=grid and {"shape": list(grid.shape), "wrap": list(grid.wrap), "hood": grid.hood},
             on=on and _without_empty(field=on.field, grid=on.grid, capacity=on.capacity),

@@ -732,6 +732,13 @@ def transform(node: Expression, change: Callable[[Expression], Expression]) -> E
     return change(map_children(node, lambda part: transform(part, change)))
 
 
+def with_fields(expression: Expression, change: Callable[[FieldValue], Expression]) -> Expression:
+    """Return an expression with the fields that it reads mapped by `change`."""
+    return transform(
+        expression, lambda node: change(node) if isinstance(node, FieldValue) else node
+    )
+
+
 def walk(*expressions: Expression) -> Iterator[Expression]:
     """Yield expressions and all nodes in them, parents first, left to right."""
     for expression in expressions:

@@ -26,6 +26,7 @@ from ecsgen.policies import list_keys
 from ecsgen.policies.policy import collect_options
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default, empty_default
+from ecsgen.schema.derived_values import type_derived_values
 from ecsgen.schema.document_specs import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
 from ecsgen.schema.grids import build_grid, build_occupancy
 from ecsgen.schema.kernel_declarations import build_kernel, build_reduction
@@ -56,7 +57,7 @@ def build_component(
     if occupancy is not None:
         reference = occupancy.field
         fields = tuple(replace(f, is_cell_reference=f.name == reference) for f in fields)
-    return Component(
+    component = Component(
         name=draft.name,
         module=module_name(draft.name),
         fields=fields,
@@ -82,15 +83,18 @@ def build_component(
         by_default=draft.by_default,
         marks=draft.marks("component"),
     )
+    invalid = collect_invalid_names(draft, component)
+    return replace(component, derived=type_derived_values(draft, component, invalid, types))
 
 
 def collect_invalid_names(draft: Declaration[ComponentSpec], component: Component) -> InvalidNames:
     """Return the names that were reported while a component was built."""
-    names = draft.key_marks("fields").keys() - {field.name for field in component.fields}
+    written = draft.key_marks("fields").keys() | draft.key_marks("derived").keys()
+    names = written - {value.name for value in component.readable}
     if not component.hierarchy and draft.is_incomplete():
         names.add(PARENT)
     more = draft.is_incomplete("fields") if draft.node.at("fields") else draft.is_incomplete()
-    return InvalidNames(frozenset(names), more)
+    return InvalidNames(frozenset(names), more or draft.is_incomplete("derived"))
 
 
 class _Builder:
@@ -178,7 +182,9 @@ class _Builder:
 
     def methods(self) -> tuple[tuple[Kernel, ...], tuple[Reduction, ...]]:
         draft = self._draft
-        names = frozenset(draft.spec.fields_)
+        names = frozenset((*draft.spec.fields_, *draft.spec.derived))
+        for name in draft.spec.derived:
+            self._claim(name, "a derived value", draft.key_mark("derived", name))
         kernels = []
         for name, kernel in draft.spec.kernels.items():
             self._claim(name, "a kernel", draft.key_mark("kernels", name))

@@ -413,6 +413,11 @@ class _Policies(Strict):
         description="Name → type, or a mapping. No fields: a tag component, which only says which "
         "entities have it.",
     )
+    derived: dict[str, Text] = Field(
+        default={},
+        description="Name → expression of a row's fields, which kernels, reductions and tables "
+        "read like a field. It is worked out where it is read, and nothing is stored.",
+    )
     owner: Literal["entity", "none"] = Field(
         default="entity",
         description="`none`: a packed array whose rows belong to no entity and are reached by id.",

@@ -15,9 +15,9 @@ from ecsgen.schema.policy_keys import format_key, is_set
 
 MOST_AXES: Final = 3
 MAX_CELLS: Final = 2**31 - 1
-_BESIDE_GRID: Final = frozenset(
-    ("component", "grid", "fields", "kernels", "reductions", "doc", "renamed_from", "removed")
-)
+_BESIDE_GRID: Final = {"component", "grid", "fields", "derived", "kernels", "reductions"} | {
+    *("doc", "renamed_from", "removed")
+}
 _NO_CELL: Final = "cells are all there from the beginning and never move"
 _FORBIDS_STANDING: Final = {"space": "", "partition": "", "instances": "many", "lookup": "direct"}
 """Key → the value that does not go with `on`; empty: any value but the default."""
@@ -49,9 +49,10 @@ def _check_beside(draft: Declaration[ComponentSpec]) -> None:
 
 def _check_cell_fields(draft: Declaration[ComponentSpec]) -> None:
     """Report fields whose values are stored in more than a column, or with a reserved name."""
-    for name, form in draft.spec.fields_.items():
+    for name in _names(draft):
         if name in ("offset", "distance"):
             _report_taken(draft, name, f"neighbours have {quote(name)}")
+    for name, form in draft.spec.fields_.items():
         for key, _ in (
             collect_options(list_keys("field"), form) if isinstance(form, FieldSpec) else ()
         ):
@@ -59,9 +60,16 @@ def _check_cell_fields(draft: Declaration[ComponentSpec]) -> None:
             draft.report("E518", message, draft.key_mark("fields", name, key))
 
 
-def _report_taken(draft: Declaration[ComponentSpec], field: str, why: str) -> None:
-    message = f"{quote(field)} cannot be the name of a field of a grid: {why}"
-    draft.report("E103", message, draft.key_mark("fields", field))
+def _names(draft: Declaration[ComponentSpec]) -> tuple[str, ...]:
+    """Return the names of fields and of derived values."""
+    return (*draft.spec.fields_, *draft.spec.derived)
+
+
+def _report_taken(draft: Declaration[ComponentSpec], name: str, why: str) -> None:
+    is_field = name in draft.spec.fields_
+    what, key = ("field", "fields") if is_field else ("derived value", "derived")
+    message = f"{quote(name)} cannot be the name of a {what} of a grid: {why}"
+    draft.report("E103", message, draft.key_mark(key, name))
 
 
 def _shape(draft: Declaration[ComponentSpec], spec: GridSpec) -> tuple[int, ...] | None:
@@ -115,7 +123,7 @@ def build_occupancy(
     if field is None or _is_no_cell_reference(draft, field, components, mark):
         return None
     grid = components[field.type.target]
-    if draft.name in grid.spec.fields_:
+    if draft.name in _names(grid):
         _report_taken(grid, draft.name, f"{quote(draft.name)} stands on its cells")
     return Occupancy(name, field.type.target, capacity or 0)
 

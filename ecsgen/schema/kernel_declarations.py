@@ -232,7 +232,8 @@ def find_key_field(kernel: Kernel, scope: Scope) -> FieldValue | None:
             field = scope.name(node)
         elif isinstance(node, ast.Attribute):
             field = scope.member(node)
-        if not isinstance(field, FieldValue) or field.owner == PARENT:
+        is_own = isinstance(field, FieldValue) and field.owner != PARENT
+        if not isinstance(field, FieldValue) or not is_own or node in scope.derived_nodes:
             raise KernelError("E812", "a key is a field of the row itself", node)
         if field.type != Type("u64"):
             message = f"a key is a u64, and {quote(field.text)} is {field.type}"

@@ -91,7 +91,7 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.AnyStep
     parsed = _parsed(kernel, scope.diagnostics)
     names = {name.id for _, name in assigned_names(parsed)}
     scope.later = frozenset(
-        names - scope.fields.keys() - scope.arguments.keys() - scope.invalid_names - LINKS
+        names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - LINKS
     )
     neighbourhoods.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
@@ -336,6 +336,7 @@ def type_component_kernels(
             commands,
             diagnostics,
             fields=fields,
+            derived={value.name: value for value in component.derived},
             enums=types.sound_enums,
             hidden=hidden,
             has_parent=bool(component.hierarchy),

@@ -12,7 +12,7 @@ from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.neighbour_aggregates import DISTANCE, OFFSET, NeighbourScope, NeighbourScopes
 from ecsgen.kernels.parsing import SourceText
 from ecsgen.kernels.scope import Scope, value_type
-from ecsgen.model import Component, Kernel, Mark, NearClause, World
+from ecsgen.model import Component, DerivedValue, Field, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 
@@ -169,9 +169,9 @@ class _NeighbourhoodBuilder:
         }
         if is_cells:
             hidden = {*occupants, *((OFFSET, DISTANCE) if other_owner else ())}
-            for field in component.fields:  # by what else follows the name of a neighbourhood
-                if field.name in hidden:
-                    _report("field", field.name, self._mark, self._diagnostics)
+            for value in component.readable:  # by what else follows the name of a neighbourhood
+                if value.name in hidden:
+                    _report(_what(value), value.name, self._mark, self._diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
         on = tree.GridNeighbourhood(
@@ -297,8 +297,8 @@ def _check_names(
     for name in sorted(names):
         if name in scope.arguments:
             _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
-        elif name in scope.fields:
-            _report("field", name, kernel.marks["near"], diagnostics)
+        elif name in scope.own_names:
+            _report(_what(scope.own_names[name]), name, kernel.marks["near"], diagnostics)
         else:
             continue
         scope.invalid_names |= {name}
@@ -316,6 +316,10 @@ def check_neighbour_names(assigned: Iterable[tuple[SourceText, ast.Name]], scope
             if name.id not in scope.invalid_names:
                 _report("local", name.id, text.place(name, diagnostics), diagnostics)
             scope.invalid_names |= {name.id}
+
+
+def _what(value: Field | DerivedValue) -> str:
+    return "field" if isinstance(value, Field) else "derived value"
 
 
 def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:

@@ -8,8 +8,15 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.parsing import KernelError, SourceText
-from ecsgen.kernels.scope import NUMERIC
-from ecsgen.model import REDUCTION_FUNCTIONS, Mark, RecordedField, Reduction, Table
+from ecsgen.kernels.scope import value_over
+from ecsgen.model import (
+    REDUCTION_FUNCTIONS,
+    Field,
+    Mark,
+    RecordedField,
+    Reduction,
+    Table,
+)
 from ecsgen.model.schedules import TICK
 from ecsgen.model.typed_tree import ReductionProgram
 from ecsgen.schema.declarations import Declaration, NameRegistry
@@ -178,24 +185,26 @@ class TableBuilder:
             owner = over
         if owner not in members:
             message = f"{quote(text)} is no field of the rows of {quote(over)}"
-            holders = [o for o, c in members.items() if any(f.name == name for f in c.fields)]
+            holders = [o for o, c in members.items() if name in [v.name for v in c.readable]]
             hint = f"name its component, as in {holders[0]}.{name}" if holders and not dot else ""
             self._report(message, mark, hint or did_you_mean(owner, members))
             return None
         component, refused = members[owner], self.names.invalid_names.get(owner)
-        field = next((field for field in component.fields if field.name == name), None)
+        field = next((value for value in component.readable if value.name == name), None)
         if field is None:
             if refused is None or not (refused.may_have_more or name in refused.names):
-                hint = did_you_mean(name, [field.name for field in component.fields])
+                hint = did_you_mean(name, [value.name for value in component.readable])
                 self._report(f"{owner} has no field {quote(name)}", mark, hint)
             return None
         if not check_member(name, "a column", mark, self.draft.diagnostics, taken=COLUMN_NAMES):
             return None
-        if field.type.base not in NUMERIC or field.type.shape:
+        value = value_over(field, owner)
+        if value is None or value.type.shape:
+            shown = field.type.text if isinstance(field, Field) else field.value.type
             what = "columns are numbers, bools, enums or handles without shape"
-            self._report(f"{quote(text)} is of type {field.type.text}: {what}", mark)
+            self._report(f"{quote(text)} is of type {shown}: {what}", mark)
             return None
         if field in component.indirect_fields:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
             return None
-        return RecordedField(owner, name, field.type)
+        return RecordedField(owner, name, value)

@@ -92,7 +92,9 @@ _COLUMNS: Final = ("all", "optional")
 """The clauses whose components are attributes of the query."""
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
-_OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "owner", "grid", "on"}
+_OF_ALL: Final = frozenset(
+    ("component", "doc", "renamed_from", "removed", "fields_", "derived", "owner", "grid", "on")
+)
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 

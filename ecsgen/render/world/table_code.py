@@ -9,7 +9,7 @@ from typing import Final
 
 from ecsgen.config import Backend
 from ecsgen.kernels.statements import LoweredKernel
-from ecsgen.model import BaseType, Component, Reduction, Table, World
+from ecsgen.model import Component, Reduction, Table, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, SCALARS, Type
 from ecsgen.render.blocks.array_values import Constants
@@ -38,8 +38,8 @@ from ecsgen.render.text.formatting import collection, mapping, method_lines, sta
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import literal
 
-WHERE: Final = "where"
-"""Function of the reduction that keeps which rows match, for a table with a line for each."""
+EACH: Final = "each"
+"""Function of the reduction that keeps the value of each row, for a table with a line for each."""
 _MOST_RETURNED: Final = 30
 """Number of values that a compiled function can return: numba cannot build longer tuples."""
 
@@ -105,9 +105,9 @@ class TableCode:
     def enums(self) -> str:
         """Statement with the enums of columns; "" if there are none."""
         enums = {
-            field.name: add_placeholder(field.type.target)
+            field.name: add_placeholder(field.type.enum)
             for field in self._table.fields
-            if field.type.base is BaseType.ENUM
+            if field.type.enum
         }
         return mapping("_ENUMS: ClassVar = ", enums, 4) if enums else ""
 
@@ -211,16 +211,19 @@ class TableCode:
         source, rows = self._source(over), self._rows_name(over)
         lines = self._rows(over, source)
         where, chosen = self._table.program.where, "None"
+        values, columns = list[ColumnReduction](), [self._identity(source)]
         if where is not None:
             chosen = "_where"
-            lines += self._reduce(over, source, [ColumnReduction(WHERE, where, None, chosen)])
-        columns = [self._identity(source)]
-        columns += [
-            self._recorded(
-                source, tree.FieldValue(Type(field.type.scalar), field.name, field.owner)
-            )
-            for field in self._table.fields
-        ]
+            values.append(ColumnReduction(EACH, where, None, chosen))
+        for field in self._table.fields:
+            if isinstance(field.value, tree.FieldValue):
+                columns.append(self._recorded(source, field.value))
+                continue
+            variable = f"_value{len(values)}"
+            values.append(ColumnReduction(EACH, field.value, None, variable))
+            columns.append(f"({variable}, None)")
+        if values:
+            lines += self._reduce(over, source, values)
         arguments = [literal(self.name), rows, chosen, *columns]
         return [*lines, *statement("self._write_lines", arguments)]
 
@@ -370,10 +373,11 @@ class TableLoop:
             case "count":
                 test = value if where is None else infix("and", Precedence.AND, where, value)
                 self._add_count(body, test)
-            case "where":
-                values = self._set_up("kept", f"np.empty({builder.count}, np.bool_)")
+            case "each":
+                dtype = SCALARS[reduction.scalar].numpy
+                values = self._set_up("kept", f"np.empty({builder.count}, {dtype})")
                 body.write(f"{values}[{self._start} + {builder.row}] = {value.text}")
-                self._returned.append((values, "NDArray[np.bool_]"))
+                self._returned.append((values, f"NDArray[{dtype}]"))
             case "sum" if not reduction.value.type.is_float:
                 total = self._set_up("total", "np.uint64(0)")
                 summand = _if_matching(f"np.uint64({value.text})", where, "np.uint64(0)")
@@ -463,8 +467,8 @@ def _block_reduction(reduction: ColumnReduction, rows: str) -> str:
     match reduction.function:
         case "count":
             return "CountReduction()"
-        case "where":
-            return f"ValuesReduction({rows}.n, np.bool_)"
+        case "each":
+            return f"ValuesReduction({rows}.n, {SCALARS[reduction.scalar].numpy})"
         case "sum" if not reduction.value.type.is_float:
             return f"IntegerSumReduction({SCALARS[reduction.value.type.total].numpy})"
         case "sum" | "mean":

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Final, Self
 
 from ecsgen.config import Backend
-from ecsgen.model import BaseType, Component, Enum, Project, World
+from ecsgen.model import Component, Enum, Project, World
 from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
@@ -287,7 +287,7 @@ def _argument_enums(project: Project) -> tuple[str, ...]:
     arguments = (argument for kernel in kernels for argument in kernel.program.arguments)
     enums = {argument.type.enum for argument in arguments}
     fields = (field for table in world.records for field in table.fields)
-    enums |= {field.type.target for field in fields if field.type.base is BaseType.ENUM}
+    enums |= {field.type.enum for field in fields}
     return tuple(sorted(map(add_placeholder, enums - {""})))
 
 

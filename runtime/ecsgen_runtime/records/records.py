@@ -283,18 +283,20 @@ class RecordingWorld(TickingWorld):
         name: str,
         rows: RecordedRows,
         where: NDArray[np.bool_] | None,
-        *columns: tuple[NDArray[Any], int],
+        *columns: tuple[NDArray[Any], int | None],
     ) -> None:
         """Add a line for each row, or for those where it is true.
 
-        `columns`: their cells, each with the place of its rows.
+        `columns`: their cells, each with the place of its rows; None: one for each of the rows.
         """
         members, k = rows.members, rows.n
+        numbers: RowsOrSlice = slice(0, k)
         if where is not None:
             k = int(np.count_nonzero(where))
             if k < rows.n:
-                members = picked_rows(members, np.flatnonzero(where))
-        cells = [(column, members[member]) for column, member in columns]
+                numbers = np.flatnonzero(where)
+                members = picked_rows(members, numbers)
+        cells = [(c, numbers if member is None else members[member]) for c, member in columns]
         self._record.tables[name].add_lines(k, self.tick, cells)
         self._pass_on(name)
 
