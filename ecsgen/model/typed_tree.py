@@ -15,6 +15,8 @@ from ecsgen.model.types import BOOL, Number, Type
 ENTITY, ID_SLOT, CELL_ID = "entity", "id_slot", "cell_id"
 """Columns of managers that identify rows, as in `Program.stream_field`."""
 
+_IDS: Final = (ID_SLOT, CELL_ID)
+
 OWN, PARENT = "", "parent"
 """Owners of fields that are not those of a component that a world kernel names."""
 
@@ -596,6 +598,12 @@ class Program:
         return any(isinstance(node, Tick) for node in self.nodes)
 
     @property
+    def uses_cell_numbers(self) -> bool:
+        """True if the numbers of rows, which are cells, are their ids."""
+        own = (self.stream_field, *fields_in(*self.expressions))
+        return any(field is not None and field.name == CELL_ID for field in own)
+
+    @property
     def empty_cell_components(self) -> frozenset[str]:
         """The components for which the kernel chooses empty cells."""
         choices = (node for node in self.nodes if isinstance(node, RandomChoice))
@@ -644,6 +652,7 @@ def effects_of(
 ) -> Effects:
     """Return the effects of a condition and steps; `key`: the field of the random stream."""
     nodes = [*walk(*expressions_of(where, steps))]
+    own = (node for node in nodes if isinstance(node, FieldValue))
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
     sent = [target for target in targets if isinstance(target, ReferencedField)]
@@ -651,12 +660,10 @@ def effects_of(
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
     spawns = [target for target in targets if isinstance(target, Spawn)]
     return Effects(
-        reads=_texts(
-            [*(node for node in nodes if isinstance(node, FieldValue)), *filter(None, [key])]
-        ),
+        reads=_texts([*(node for node in own if node.name not in _IDS), *filter(None, [key])]),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
         reads_referenced=_texts(references),
-        reads_neighbours=_texts(n for n in neighbours if n.name not in (ID_SLOT, CELL_ID)),
+        reads_neighbours=_texts(node for node in neighbours if node.name not in _IDS),
         sends=_texts(sent),
         referenced_components=tuple(dict.fromkeys(node.component for node in (*named, *sent))),
         draws=any(map(draws_numbers, nodes)),
