@@ -167,6 +167,16 @@ class CellAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Full:
+    """True if a cell has no room for one more row of a component, or a handle is of no cell: in
+    turns now, else before the kernel."""
+
+    type: Type
+    component: str
+    handle: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The world's time."""
 
@@ -266,6 +276,7 @@ Expression = (
     | RandomChoice
     | Coordinates
     | CellAt
+    | Full
     | Tick
     | NeighbourField
     | Offset
@@ -656,7 +667,8 @@ def effects_of(
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
     sent = [target for target in targets if isinstance(target, ReferencedField)]
-    named = [n for n in nodes if isinstance(n, ReferencedField | Exists | Occupied | RandomChoice)]
+    of_others = ReferencedField | Exists | Occupied | Full | RandomChoice
+    named = [node for node in nodes if isinstance(node, of_others)]
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
     spawns = [target for target in targets if isinstance(target, Spawn)]
     return Effects(
@@ -701,6 +713,7 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Exists: ("handle",),
     Coordinates: ("handle",),
     CellAt: ("coordinates",),
+    Full: ("handle",),
     NeighbourAggregate: ("value", "keys", "where"),
 }
 """The attributes with an expression, None, or several expressions."""

@@ -16,7 +16,8 @@ grid: {shape: [70, 80], wrap: true}
 fields: {me: id<Patch>, x: f64, y: f64, z: f64}
 kernels:
   own: {steps: [me = self]}
-  some: {steps: ["x = 1 if exists(self) and self == cell_at(Patch, coords(self)) else -1", me = self]}
+  some:
+    steps: ["x = 1 if exists(self) and self == cell_at(Patch, coords(self)) else -1", me = self]
   draw: {steps: [y = random()]}
   again: {steps: [z = random()]}
 ---
@@ -37,7 +38,10 @@ world: Farm
 kernels:
   mark: {over: Sheep, steps: ["self.Sheep.self_made += 1", Sheep.me = self]}
   coins: {over: Coin, steps: [Coin.me = self]}
-  cells: {over: Patch, near: 1, steps: [Patch.me = self, "k = count(other == self)", Patch.x = f64(k)]}
+  cells:
+    over: Patch
+    near: 1
+    steps: [Patch.me = self, "k = count(other == self)", Patch.x = f64(k)]
   spend: {over: Coin, turns: rows, steps: ["destroy(self, where=Coin.x > 3)", Coin.me = self]}
 schedule: {step: [Patch.draw, Patch.again]}
 """

@@ -187,6 +187,8 @@ class LoopBody(LoopEmitter):
                 return self.grids.coordinates(node, self)
             case tree.CellAt():
                 return self.grids.cell_at(node, self)
+            case tree.Full():
+                return self.grids.full(node, self)
             case tree.Tick():
                 tick = self.builder.parameter("tick", "int", "self.tick")
                 if self.builder.is_plain:
