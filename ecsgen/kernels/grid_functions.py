@@ -1,5 +1,5 @@
 """Functions about cells, and random rows: `choice(Sheep)`, `random_empty(Sheep)`, `coords(cell)`,
-`cell_at(Patch, place)`."""
+`cell_at(Patch, place)`, `full(cell, Sheep)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.scope import ReferenceScope, Scope
 from ecsgen.model import Component
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import Type
+from ecsgen.model.types import BOOL, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,10 @@ class GridFunctions:
         return references.components[name]
 
     def type_position(self, node: ast.Call, name: str) -> tree.Expression:
-        """Return the expression for `coords(I)` or `cell_at(G, v)`. Raises E803 to E810."""
+        """Return the expression for `coords(I)`, `cell_at(G, v)` or `full(I, C)`. Raises E803 to
+        E810."""
+        if name == "full":
+            return self._type_full(node)
         if name == "coords":
             check_count(name, node, 1, 1)
             handle = self.infer(node.args[0])
@@ -85,6 +88,19 @@ class GridFunctions:
             message = f"a place on {quote(grid.name)} is {wanted}, not {position.type}"
             raise KernelError("E804", message, node.args[1])
         return tree.CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, position)
+
+    def _type_full(self, node: ast.Call) -> tree.Full:
+        check_count("full", node, 2, 2)
+        handle, component = self.infer(node.args[0]), self._component(node.args[1])
+        grid = self._grid(target_of_id(handle), node.args[0], f"{handle.type} is no cell")
+        if component.on is None or component.on.grid != grid.name:
+            message = f"no rows of {quote(component.name)} stand on cells of {quote(grid.name)}"
+            raise KernelError("E810", message, node.args[1])
+        if not component.on.capacity:
+            message = f"cells have room for any number of {quote(component.name)}"
+            hint = f"as in `on: {{field: {component.on.field}, capacity: 1}}`"
+            raise KernelError("E810", message, node.args[1], hint)
+        return tree.Full(BOOL, component.name, handle)
 
     def _grid(self, name: str, node: ast.expr, why: str) -> Component:
         component = self.scope.reference_scope.components.get(name)
@@ -118,10 +134,8 @@ def grid_facts(
     tracked |= {n.component for n in named if references.is_occupant_of(n.component, n.handle)}
     for node in nodes:
         match node:
-            case tree.Occupied(component=name) | tree.RandomChoice(
-                component=name, candidates="empty"
-            ):
-                tracked.add(name)
+            case tree.Occupied() | tree.Full() | tree.RandomChoice(candidates="empty"):
+                tracked.add(node.component)
     grids = {name for name, component in components.items() if component.grid is not None}
     uses_grids = any(near.on is not None for near in nears) or bool(tracked or moved)
     uses_grids = uses_grids or any(node.component in grids for node in named)

@@ -29,7 +29,7 @@ class Rule(Enum):
     NORM = "a vector of floats (integers become f64); a scalar of that type"
     NORMALIZE = "a vector of floats (integers become f64); the same type"
     AGGREGATE = "a value of each neighbour; the same type, sums of integers in 64 bits"
-    GRID = "a component, a cell, or a place; a cell, or a place"
+    GRID = "a component, a cell, or a place; a cell, a place, or bool"
     DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
     BITS = "integers of one type, or flags of one enum, element by element; the same type"
@@ -165,6 +165,7 @@ TRUTHS: Final = {"true": True, "false": False}
 GRID_FUNCTIONS: Final = _table(
     Operator("random_empty", 1, Rule.GRID, "a cell on which no row of a component stands"),
     Operator("coords", 1, Rule.GRID, "where a cell is; -1 along each axis for what is none"),
+    Operator("full", 2, Rule.GRID, "is there no room on a cell for a row? true for no cell"),
     Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
 )
 """Calls about cells; `choice` of a component is typed with them."""

@@ -29,6 +29,8 @@ NUMERIC: Final = (
 Readable: TypeAlias = Field | DerivedValue
 """Values of a row that kernels read by name: fields, then derived values."""
 TICK: Final = "tick"
+SELF: Final = "self"
+"""The row's own handle: its entity, or its id without owner."""
 LINKS: Final = frozenset(
     {"entity", "next", "previous"} | {"parent", "first_child", "next_sibling", "previous_sibling"}
 )
@@ -123,8 +125,10 @@ class Scope:
             return self.arguments[name]
         if name in self.own_names:
             return self.value_of(self.own_names[name], tree.OWN, node)
-        if name == tree.ENTITY and self.owner_component is not None:
-            return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.owner_component)
+        if name == tree.ENTITY or (name == SELF and name not in self.later):
+            handle = self._own_handle(has_ids=name == SELF)
+            if handle is not None:
+                return handle
         if name not in self.later and tree.OWN not in self.incomplete_owners:
             if name == TICK and self.has_tick:
                 return tree.Tick(Type("i64"))
@@ -133,6 +137,15 @@ class Scope:
             if name in TRUTHS:
                 return tree.Constant(BOOL, TRUTHS[name])
         raise self.unknown(node)
+
+    def _own_handle(self, has_ids: bool) -> tree.FieldValue | None:
+        """Return the row's entity; `has_ids`: without owner the row's id."""
+        if self.owner_component is not None:
+            return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.owner_component)
+        if self.identity is None or self.is_reduction or not has_ids:
+            return None
+        kind = f"id<{self.identity.owner or self.reference_scope.home}>"
+        return replace(self.identity, type=Type("u64", (), kind))
 
     def unknown(self, node: ast.Name) -> KernelError:
         """Return the error of a name without a value."""

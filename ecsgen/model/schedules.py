@@ -185,6 +185,7 @@ def _on_its_own(kernel: Kernel) -> str:
         "depends on other rows": bool(
             program.effects.referenced_components or program.is_order_dependent
         ),
+        "tells cells apart by their numbers": program.uses_cell_numbers,
         "takes a value for each row": bool(kernel.each),
         "has loops": program.has_loops,
         "uses all cores": kernel.parallel,

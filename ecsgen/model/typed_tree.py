@@ -15,6 +15,8 @@ from ecsgen.model.types import BOOL, Number, Type
 ENTITY, ID_SLOT, CELL_ID = "entity", "id_slot", "cell_id"
 """Columns of managers that identify rows, as in `Program.stream_field`."""
 
+_IDS: Final = (ID_SLOT, CELL_ID)
+
 OWN, PARENT = "", "parent"
 """Owners of fields that are not those of a component that a world kernel names."""
 
@@ -169,6 +171,16 @@ class CellAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Full:
+    """True if a cell has no room for one more row of a component, or a handle is of no cell: in
+    turns now, else before the kernel."""
+
+    type: Type
+    component: str
+    handle: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """The world's time."""
 
@@ -268,6 +280,7 @@ Expression = (
     | RandomChoice
     | Coordinates
     | CellAt
+    | Full
     | Tick
     | NeighbourField
     | Offset
@@ -610,6 +623,12 @@ class Program:
         return any(isinstance(node, Tick) for node in (*self.nodes, *walk(*keys)))
 
     @property
+    def uses_cell_numbers(self) -> bool:
+        """True if the numbers of rows, which are cells, are their ids."""
+        own = (self.stream_field, *fields_in(*self.expressions))
+        return any(field is not None and field.name == CELL_ID for field in own)
+
+    @property
     def empty_cell_components(self) -> frozenset[str]:
         """The components for which the kernel chooses empty cells."""
         choices = (node for node in self.nodes if isinstance(node, RandomChoice))
@@ -659,17 +678,19 @@ def effects_of(
     """Return the effects of a condition and steps; `keys`: the field of the random stream, and the
     number that orders turns."""
     nodes = [*walk(*expressions_of(where, steps))]
+    own = (node for node in nodes if isinstance(node, FieldValue))
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
     sent = [target for target in targets if isinstance(target, ReferencedField)]
-    named = [n for n in nodes if isinstance(n, ReferencedField | Exists | Occupied | RandomChoice)]
+    of_others = ReferencedField | Exists | Occupied | Full | RandomChoice
+    named = [node for node in nodes if isinstance(node, of_others)]
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
     spawns = [target for target in targets if isinstance(target, Spawn)]
     return Effects(
-        reads=_texts(node for node in (*nodes, *walk(*keys)) if isinstance(node, FieldValue)),
+        reads=_texts([*(node for node in own if node.name not in _IDS), *fields_in(*keys)]),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
         reads_referenced=_texts(references),
-        reads_neighbours=_texts(n for n in neighbours if n.name not in (ID_SLOT, CELL_ID)),
+        reads_neighbours=_texts(node for node in neighbours if node.name not in _IDS),
         sends=_texts(sent),
         referenced_components=tuple(dict.fromkeys(node.component for node in (*named, *sent))),
         draws=any(map(draws_numbers, nodes)),
@@ -707,6 +728,7 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Exists: ("handle",),
     Coordinates: ("handle",),
     CellAt: ("coordinates",),
+    Full: ("handle",),
     NeighbourAggregate: ("value", "keys", "where"),
 }
 """The attributes with an expression, None, or several expressions."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import zip_longest
 from textwrap import indent
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 from ecsgen.kernels import statements as form
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import BOOL
+from ecsgen.model.types import BOOL, Type
 from ecsgen.render.blocks.array_values import (
     ArrayValue,
     Constants,
@@ -167,6 +168,11 @@ class BlockBody:
         return [self.views.value(field) for field in self.fields]
 
     def _view(self, field: tree.FieldValue) -> ArrayValue:
+        if field.type.is_handle and field.name == tree.CELL_ID:
+            field = replace(field, type=Type("u64"))
+        elif field.type.is_handle and field.name == tree.ID_SLOT:
+            slots = self._view(replace(field, type=Type("u32")))
+            return self.emit.materialise("id", self._ids_of(slots, field.owner), "u64", False)
         self._seen[field] = None
         return self.views.value(field)
 
@@ -178,9 +184,11 @@ class BlockBody:
             self.emit.working.named(ArrayValue(name, "u64", (), ElementOrder.ROWS))
         column = self._view(field).text
         if field.name == tree.ID_SLOT:
-            holder = self._managers.data(field.owner)
-            column = f"ids_of({column}, {holder}._id_generation_column)"
+            column = self._ids_of(self._view(field), field.owner)
         self.emit.run("derive_stream_keys", column, key, "_row_keys", "_bits")
+
+    def _ids_of(self, slots: ArrayValue, owner: str) -> str:
+        return f"ids_of({slots.text}, {self._managers.data(owner)}._id_generation_column)"
 
     def _mask(self, head: Sequence[form.Statement], where: tree.Expression, text: str) -> None:
         """Write the mask of the rows that match, before the first step changes them."""

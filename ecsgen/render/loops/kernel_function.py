@@ -8,7 +8,7 @@ from textwrap import indent
 
 from ecsgen.kernels.lowering import lower_kernel
 from ecsgen.model import Kernel
-from ecsgen.model.typed_tree import CELL_ID, PARENT, FieldValue, Program, fields_in, walk
+from ecsgen.model.typed_tree import PARENT, FieldValue, Program, fields_in, walk
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.loops.element_values import is_across
@@ -65,10 +65,7 @@ class KernelFunction(FunctionBuilder):
         self._is_of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """Parameters with the rows that a call names, and with the order of turns."""
-        draws_of_cells = program.stream_field is not None and program.stream_field.name == CELL_ID
-        needs_numbers = (
-            program.is_order_dependent or draws_of_cells
-        )  # cells are known by their rows
+        needs_numbers = program.is_order_dependent or program.uses_cell_numbers
         if method.takes_rows and needs_numbers and not self.is_ordered and not self.follows_cells:
             self.chosen = self.names.reserve("rows")
             self.index = self.names.reserve("k")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
@@ -141,9 +141,7 @@ class LoopBody(LoopEmitter):
         arguments, function = [self.value(stream).at(0).text], "stream_key"
         if stream.name == tree.ID_SLOT:
             function = "id_stream_key"
-            passed = f"{builder.source.managers.data(stream.owner)}._id_generation_column"
-            generations = builder.array(Parameter("id_generation", array_type("u32"), passed))
-            arguments.append(f"{generations}[{arguments[0]}]")
+            arguments.append(f"{self._id_generations(stream.owner)}[{arguments[0]}]")
         if self._who:
             parts = ", ".join(arguments)
             who = f"stream_of_id({parts})" if len(arguments) > 1 else f"np.uint64({parts})"
@@ -181,6 +179,8 @@ class LoopBody(LoopEmitter):
         match node:
             case tree.FieldValue(name=name, owner=owner) if name == tree.CELL_ID:
                 return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
+            case tree.FieldValue(name=name) if name == tree.ID_SLOT and node.type.is_handle:
+                return self._own_id(node)
             case tree.FieldValue(owner=owner):
                 if owner == tree.PARENT:
                     return self._parent_value(node)
@@ -197,12 +197,25 @@ class LoopBody(LoopEmitter):
                 return self.grids.coordinates(node, self)
             case tree.CellAt():
                 return self.grids.cell_at(node, self)
+            case tree.Full():
+                return self.grids.full(node, self)
             case tree.Tick():
                 tick = self.builder.parameter("tick", "int", "self.tick")
                 if self.builder.is_plain:
                     tick = self.builder.hoist(f"i64_{tick}", f"np.int64({tick})")
                 return uniform(node.type, Code(tick))
         raise TypeError("questions and references are statements in a form")
+
+    def _own_id(self, node: tree.FieldValue) -> Value:
+        """Return the id of the row, which has no owner."""
+        slot = self._own_field(replace(node, type=Type("u32")), self.row_of(node.owner)).at(0).text
+        generation = f"{self._id_generations(node.owner)}[{slot}]"
+        return uniform(node.type, Code(f"make_cell_id({slot}, {generation})"))
+
+    def _id_generations(self, owner: str) -> str:
+        """Return the parameter with the generations of a component's ids, by slot."""
+        passed = f"{self.builder.source.managers.data(owner)}._id_generation_column"
+        return self.builder.array(Parameter("id_generation", array_type("u32"), passed))
 
     def _own_field(self, node: tree.FieldValue, row: str) -> Value:
         arrays, type_ = self.builder.arrays(node), node.type

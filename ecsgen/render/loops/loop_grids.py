@@ -74,6 +74,14 @@ class GridParameters:
         arguments = ", ".join([self.axes(node.grid), *coordinates])
         return uniform(node.type, Code(f"cell_at({arguments})"))
 
+    def full(self, node: tree.Full, body: RowLoop) -> Value:
+        """Return whether a cell has no room for one more row of a component."""
+        on, handle = self._components[node.component].on, body.value(node.handle).at(0).text
+        assert on is not None
+        arguments = [self.occupancy(node.component), self.axes(on.grid), handle, str(on.capacity)]
+        test = f"is_full_{self.when}({', '.join(arguments)})"
+        return body.stored(uniform(node.type, Code(test, Precedence.CALL)))
+
 
 class GridNeighbours(NeighbourAccess):
     """Neighbours on a grid: a list for each row that asks."""

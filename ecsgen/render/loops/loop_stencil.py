@@ -73,7 +73,7 @@ def is_whole_column_stencil(program: tree.Program) -> bool:
         or program.uses_tick
     ):
         return False
-    of_cells = tree.Coordinates | tree.CellAt | tree.Occupied
+    of_cells = tree.Coordinates | tree.CellAt | tree.Occupied | tree.Full
     if any(isinstance(node, of_cells) for node in program.nodes):
         return False
     return all(map(is_of_cells_alone, _aggregates(program)))

@@ -310,6 +310,17 @@ def cell_has_capacity(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacit
     return 0 <= cell < axes.cells and not (capacity and occupancy.count(cell) >= capacity)
 
 
+def is_full_before(occupancy: OccupancyIndex, axes: GridAxes, id: Any, capacity: int) -> bool:
+    """Return True if a cell had no room for one more row before the kernel, or is none."""
+    cell, starts = int(id) - FIRST_CELL, occupancy.starts
+    return not 0 <= cell < axes.cells or bool(starts[cell + 1] - starts[cell] >= capacity)
+
+
+def is_full_now(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacity: int) -> bool:
+    """Return True if a cell has no room for one more row, or is none."""
+    return not cell_has_capacity(occupancy, axes, id, capacity)
+
+
 def reserve_cell(occupancy: LiveOccupancy, id: Any) -> None:
     """Reserve a place on a cell for a deferred spawn."""
     occupancy.take(int(id) - FIRST_CELL)

@@ -579,6 +579,21 @@ def cell_has_capacity(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacit
 
 
 @jit(forceinline=True)
+def is_full_before(occupancy: OccupancyIndex, axes: GridAxes, id: Any, capacity: Any) -> Any:
+    """Return True if a cell had no room for one more row before the kernel, or is none."""
+    cell = np.int64(id - FIRST)
+    if not 0 <= cell < axes.cells:
+        return True
+    return occupancy[cell + 1] - occupancy[cell] >= capacity
+
+
+@jit(forceinline=True)
+def is_full_now(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacity: Any) -> Any:
+    """Return True if a cell has no room for one more row, or is none."""
+    return not cell_has_capacity(occupancy, axes, id, capacity)
+
+
+@jit(forceinline=True)
 def reserve_cell(occupancy: LiveOccupancy, id: Any) -> None:
     """Reserve a place on a cell for a deferred spawn."""
     _fill(occupancy, np.int64(id - FIRST) + 1)
