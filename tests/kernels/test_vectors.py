@@ -94,6 +94,7 @@ CASES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
     "sum_apart": ("out_wide", "sum(apart_long * 2)", lambda r: _sum(r.apart_long * 2)),
     "sum_of_table": ("out_n", "sum(table)", lambda r: sum(map(int, r.table.flat))),
     "sum_of_counts": ("out_u", "sum(counts)", lambda r: sum(map(int, r.counts))),
+    "sum_of_zeros": ("out_wide", "sum(vec(-0.0, -0.0) * abs(x))", lambda r: _zeros(r.x)),
     "argmin": ("out_n", "argmin(long)", lambda r: np.argmin(r.long)),
     "argmax": ("out_n", "argmax(apart_long)", lambda r: np.argmax(r.apart_long)),
     "argmin_of_three": ("out_n", "argmin(three)", lambda r: np.argmin(r.three)),
@@ -108,6 +109,10 @@ CASES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
 
 def _unit(a: Any) -> list[Any]:
     return [np.cos(a), np.sin(a)]
+
+
+def _zeros(x: Any) -> Any:
+    return _sum(np.full(2, -0.0) * abs(np.float64(x)))
 
 
 def _chosen(row: Any) -> Any:
