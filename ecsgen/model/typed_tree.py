@@ -625,8 +625,8 @@ class Program:
     @property
     def uses_cell_numbers(self) -> bool:
         """True if the numbers of rows, which are cells, are their ids."""
-        own = (self.stream_field, *fields_in(*self.expressions))
-        return any(field is not None and field.name == CELL_ID for field in own)
+        fields = (self.stream_field, *fields_in(*self.expressions))
+        return any(field is not None and field.name == CELL_ID for field in fields)
 
     @property
     def empty_cell_components(self) -> frozenset[str]:
@@ -678,7 +678,7 @@ def effects_of(
     """Return the effects of a condition and steps; `keys`: the field of the random stream, and the
     number that orders turns."""
     nodes = [*walk(*expressions_of(where, steps))]
-    own = (node for node in nodes if isinstance(node, FieldValue))
+    fields = (node for node in nodes if isinstance(node, FieldValue))
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
     sent = [target for target in targets if isinstance(target, ReferencedField)]
@@ -687,7 +687,7 @@ def effects_of(
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
     spawns = [target for target in targets if isinstance(target, Spawn)]
     return Effects(
-        reads=_texts([*(node for node in own if node.name not in _IDS), *fields_in(*keys)]),
+        reads=_texts([*(node for node in fields if node.name not in _IDS), *fields_in(*keys)]),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
         reads_referenced=_texts(references),
         reads_neighbours=_texts(node for node in neighbours if node.name not in _IDS),

@@ -294,7 +294,7 @@ def test_numbers_go_by_where_they_are_written() -> None:
     assert program.where is not None
     drawn = [
         sorted({(n.number, n.distribution) for n in walk(expression) if isinstance(n, Draw)})
-        for expression in (program.where, *(step.value for step in program.steps))
+        for expression in (program.where, *(step.value for step in program.actions))
     ]
     assert drawn == [
         [(0, "random")],

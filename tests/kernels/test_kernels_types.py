@@ -65,7 +65,7 @@ def test_promotion_is_numpys(left: str, right: str) -> None:
     ],
 )
 def test_operations_have_the_type_of_their_operands(step: str, scalar: str) -> None:
-    (step_found,) = kernel(step).steps
+    (step_found,) = kernel(step).actions
     operation = next(node for node in walk(step_found.value) if isinstance(node, Operation))
     assert operation.type.scalar == scalar
     assert all(
@@ -76,7 +76,7 @@ def test_operations_have_the_type_of_their_operands(step: str, scalar: str) -> N
 def test_half_a_power_is_the_root() -> None:
     """Else -inf and -0.0 come out as the backend likes."""
     program = kernel("mass = mass ** 0.5", "height = steps ** 0.5")
-    root, power = (step.value for step in program.steps)
+    root, power = (step.value for step in program.actions)
     assert isinstance(root, Operation)
     assert isinstance(power, Operation)
     assert (root.name, power.name) == ("sqrt", "**")
@@ -84,7 +84,7 @@ def test_half_a_power_is_the_root() -> None:
 
 def test_assignments_convert() -> None:
     program = kernel("mass = height", "hp = delta", "height = 3", "mass = steps")
-    narrow, wrapping, literal, real = (step.value for step in program.steps)
+    narrow, wrapping, literal, real = (step.value for step in program.actions)
     for value, scalar in ((narrow, "f32"), (wrapping, "u8"), (real, "f32")):
         assert isinstance(value, Cast)
         assert value.type == Type(scalar)

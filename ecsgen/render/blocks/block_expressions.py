@@ -459,30 +459,30 @@ def _by_element(
     out = emit.working.acquire(kind) if there is None else there.held
     row = kind[0], (), ElementOrder.ROWS
     places = [ArrayValue(out.element(index), *row) for index in range(n_elements)]
-    beside = [emit.working.acquire(row) if is_read else place for place in places]
-    for index, place in enumerate(beside):
-        value = compute(index, place)
-        if value.text != place.text:
-            emit.write(f"{place.text}[...] = {value.text}")
+    beside = [emit.working.acquire(row) if is_read else cells for cells in places]
+    for index, cells in enumerate(beside):
+        value = compute(index, cells)
+        if value.text != cells.text:
+            emit.write(f"{cells.text}[...] = {value.text}")
             emit.working.release(value)
-    for place, element in zip(beside, places, strict=True) if is_read else ():
-        emit.write(f"{element.text}[...] = {place.text}")
-        emit.working.release(place)
+    for cells, element in zip(beside, places, strict=True) if is_read else ():
+        emit.write(f"{element.text}[...] = {cells.text}")
+        emit.working.release(cells)
     return out
 
 
 def _vector(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     numbers = node.operands
-    return _by_element(emit, node, target, lambda index, place: emit.value(numbers[index], place))
+    return _by_element(emit, node, target, lambda index, cells: emit.value(numbers[index], cells))
 
 
 def _unit(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     angle = emit.value(node.operands[0])
 
-    def compute(index: int, place: ArrayValue) -> ArrayValue:
+    def compute(index: int, cells: ArrayValue) -> ArrayValue:
         function = ("np.cos", "np.sin")[index]
-        emit.run(function, as_typed(angle), f"out={place.text}")
-        return place
+        emit.run(function, as_typed(angle), f"out={cells.text}")
+        return cells
 
     out = _by_element(emit, node, target, compute)
     emit.working.release(angle)
@@ -502,12 +502,12 @@ def _rotate(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None)
     vector, unit = (emit.value(operand) for operand in node.operands)
     product = emit.working.acquire((node.type.scalar, (), ElementOrder.ROWS))
 
-    def compute(index: int, place: ArrayValue) -> ArrayValue:
+    def compute(index: int, cells: ArrayValue) -> ArrayValue:
         function = ("np.subtract", "np.add")[index]
-        emit.run("np.multiply", vector.element(0), unit.element(index), f"out={place.text}")
+        emit.run("np.multiply", vector.element(0), unit.element(index), f"out={cells.text}")
         emit.run("np.multiply", vector.element(1), unit.element(1 - index), f"out={product.text}")
-        emit.run(function, place.text, product.text, f"out={place.text}")
-        return place
+        emit.run(function, cells.text, product.text, f"out={cells.text}")
+        return cells
 
     out = _by_element(emit, node, target, compute)
     emit.working.release(vector, unit, product)
