@@ -144,6 +144,13 @@ def test_removals_come_before_additions_and_who_has_it_keeps_it() -> None:
     assert tags(world) == [(2, 8, 9), (1, 1, 6), (3, 3, 6), (4, 4, 6)]
 
 
+def test_newborn_come_after_removals_and_before_additions() -> None:
+    """Last rows fill holes before they are there."""
+    steps = ["spawn(Tag(n=Node.k))", "remove(Tag)", "add(Tag(n=Node.k * 10))"]
+    world = tagged(game({"steps": steps}, ks(1, 2), **OTHERS), (2, 8, 9), (3, 8, 9), (4, 8, 9))
+    assert tags(world) == [(4, 8, 9), (3, 8, 9), (1001, 1, 6), (1002, 2, 6), (1, 10, 6), (2, 20, 6)]
+
+
 def test_replacing_sets_all_fields() -> None:
     steps = [
         "add(Tag(n=Node.k), replace=true, where=Node.k != 2)",

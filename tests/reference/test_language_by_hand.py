@@ -361,6 +361,13 @@ for foe in foes:
     assert world.column("Node", "x") == [0]
 
 
+def test_who_has_died_since_the_loop_began_is_passed_over() -> None:
+    steps = "for it in other:\n  destroy(Node.mate)\n  Node.n = Node.n * 10 + it.Node.k"
+    world = gone(steps, [{"mate": 3}, *ks(2, 3, 4)], near={"other": {}}, turns="rows")
+    assert [row.owner for row in world.rows["Node"]] == [1, 2, 4]
+    assert world.column("Node", "n") == [24, 4, 2]
+
+
 def test_in_turns_offsets_are_of_now() -> None:
     steps = """
 for other in other:
