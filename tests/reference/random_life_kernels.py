@@ -188,10 +188,28 @@ class LifeText:
             return self.asked("number")
         ways = [self.own(self.pick([*KINDS])), self.pick(["2", "0.5", "3"])]
         ways += [f"{self.own_row()}{self.pick([*KINDS])}"] * 2
-        ways += [] if self.is_asked else ["random()", "randrange(9)"]
+        ways += (
+            [] if self.is_asked else ["random()", "randrange(9)", self.drawn(), self.of_elements()]
+        )
         if not self.home:
             ways += [f"(tick {self.pick(['+', '*', '//', '%', '-'])} tick)", "tick"]
         return self.pick(ways)
+
+    def drawn(self) -> str:
+        """A number by chance, of a distribution with a parameter."""
+        parameter = self.own(self.pick(["x", "e"]))
+        ways = [f"exponential({parameter})", f"poisson({parameter} * {parameter})"]
+        return self.pick([*ways, f"(1 if bernoulli({parameter}) else 0)", "poisson(600)"])
+
+    def of_elements(self) -> str:
+        """A number of the elements of a vector, or of an integer's bits."""
+        numbers = [self.own(self.pick([*KINDS])) for _ in range(3)]
+        function = self.pick(["argmin", "argmax", "norm", "sum", "min"])
+        whole, bits = self.own("m"), self.pick(["3", "-1", self.own("m")])
+        shifted = self.pick(["1", "40", "-2", self.own("m")])
+        ways = [f"{function}(vec({', '.join(numbers)}))"] * 2
+        ways += [f"({whole} {self.pick(['&', '|', '^'])} {bits})", f"(~{whole})"]
+        return self.pick([*ways, f"({whole} {self.pick(['<<', '>>'])} i32({shifted}))"])
 
     def own_row(self) -> str:
         """A row that a field of the own row leads to."""

@@ -99,6 +99,13 @@ Node.x = 7
     assert world.column("Node", "x") == [7, 7, 7, 7]
 
 
+def test_choices_of_literals_are_not_constants() -> None:
+    steps = ["Node.k = i64(1 if Node.on else 5)", "Node.n = Node.v[2 if Node.on else 0]"]
+    world = gone(steps, [{"on": on, "v": (7, 8, 9)} for on in (True, False)])
+    rows = world.rows["Node"]
+    assert [(row.cells["k"].one, row.cells["n"].one) for row in rows] == [(1, 9), (5, 7)]
+
+
 def test_a_list_is_its_texts_one_after_the_other() -> None:
     world = gone(["n = Node.k", "if n > 1:\n  n *= 3\n  Node.x = n", "Node.n = n"], ks(1, 2))
     assert (world.column("Node", "n"), world.column("Node", "x")) == ([1, 6], [0, 6])

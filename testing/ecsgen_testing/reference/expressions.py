@@ -236,7 +236,7 @@ class ExpressionCompiler(QuestionCompiler):
         """Return an element; of an index that is worked out and is outside of the shape 0."""
         nodes = node.elts if isinstance(node, ast.Tuple) else [node]
         positions = [self.compile(position) for position in nodes]
-        if all(position.sample.is_literal for position in positions):
+        if all(p.sample.is_literal and p.is_constant for p in positions):
             return self._element(vector, tuple(position.sample.one for position in positions))
         shape, zero = vector.sample.shape, value(vector.sample.type, 0)
         evaluate, evaluates = vector.evaluate, [position.evaluate for position in positions]

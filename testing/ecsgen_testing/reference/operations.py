@@ -20,7 +20,7 @@ def constant(data: Value) -> Expression:
 def operation(function: Callable[..., Value], *operands: Expression) -> Expression:
     """Return an operation or function of values that are all worked out."""
     sample = function(*(operand.sample for operand in operands))
-    if all(operand.sample.is_literal for operand in operands):
+    if all(operand.sample.is_literal and operand.is_constant for operand in operands):
         return constant(sample)
     evaluates = [operand.evaluate for operand in operands]
     if len(operands) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ecsgen_runtime.kernels.random_streams import normal_at
+from ecsgen_runtime.kernels.random_streams import exponential_at, normal_at, poisson_at
 
 MASK: Final = 2**64 - 1
 _GOLDEN: Final = 0x9E3779B97F4A7C15
@@ -54,23 +54,15 @@ def normal_number(word: int) -> float:
 
 
 def exponential_number(word: int, scale: float) -> float:
-    """Return the number of a word of an exponential distribution; 0 for a scale that is none."""
-    return -math.log(1 - unit_number(word)) * scale if 0 <= scale < math.inf else 0.0
+    """Return the number of a word of an exponential distribution: the library's, for its bits; 0
+    for a scale that is none."""
+    return float(exponential_at([word], 0, scale))
 
 
 def poisson_number(word: int, mean: float) -> int:
-    """Return the integer of a word of a Poisson distribution; 0 for a mean that is none."""
-    if not 0 <= mean < math.inf:
-        return 0
-    if mean > 500:
-        return max(0, round(mean + math.sqrt(mean) * normal_number(word)))
-    limit, number, probability = unit_number(word), 0, math.exp(-mean)
-    total, before = probability, -1.0
-    while total <= limit and total > before:
-        number += 1
-        probability = probability * mean / number
-        total, before = total + probability, total
-    return number
+    """Return the integer of a word of a Poisson distribution: the library's, for its bits; 0 for a
+    mean that is none."""
+    return int(poisson_at([word], 0, mean))
 
 
 def is_below(word: int, limit: float) -> bool:
