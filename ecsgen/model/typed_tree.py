@@ -695,7 +695,7 @@ def effects_of(
 ) -> Effects:
     """Return the effects of a condition and steps; `key`: the field of the random stream."""
     nodes = [*walk(*expressions_of(where, steps))]
-    own = (node for node in nodes if isinstance(node, FieldValue))
+    own_fields = (node for node in nodes if isinstance(node, FieldValue))
     targets = [action.target for action in actions_of(steps)]
     references = [node for node in nodes if isinstance(node, ReferencedField)]
     sent = [target for target in targets if isinstance(target, ReferencedField)]
@@ -709,7 +709,9 @@ def effects_of(
         return tuple(dict.fromkeys(names))
 
     return Effects(
-        reads=_texts([*(node for node in own if node.name not in _IDS), *filter(None, [key])]),
+        reads=_texts(
+            [*(node for node in own_fields if node.name not in _IDS), *filter(None, [key])]
+        ),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
         reads_referenced=_texts(references),
         reads_neighbours=_texts(node for node in neighbours if node.name not in _IDS),

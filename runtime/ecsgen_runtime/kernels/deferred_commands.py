@@ -26,8 +26,8 @@ SpawnSpec = tuple[tuple[str, tuple[str, ...]], ...]
 """Managers in which a spawn creates rows, by name, and the fields of each that it sets."""
 
 SpawnKind = Literal["spawn", "add", "replace", "remove"]
-"""What a statement does with rows: of new entities, or of others, which get or lose them. "add"
-leaves rows that are there as they are, "replace" sets all their fields."""
+"""Rows of new entities, or of others, which get or lose them. "add" leaves rows that are there as
+they are, "replace" sets all their fields."""
 
 
 _Removal = tuple[Manager, Callable[[], object]]
@@ -195,8 +195,9 @@ class DeferredCommands:
             targets = np.empty(len(numbers), np.uint64)
             for number, count in enumerate(counts):
                 if count:
-                    own = numbers == number
-                    targets[own] = self.spawn_batches[number].targets[positions[own]]
+                    is_of_it = numbers == number
+                    batch = self.spawn_batches[number]
+                    targets[is_of_it] = batch.targets[positions[is_of_it]]
             alive = self._world.entities.alive_many(targets)
             yield name, targets[alive], numbers[alive], positions[alive]
 
@@ -534,9 +535,11 @@ class BlockCommandBuffer(DeferredCommands):
 
 def _set_rows(manager: Any, rows: RowArray, columns: Columns) -> None:
     """Set all fields of rows; O(rows)."""
-    for name, column in columns.items():
-        write = getattr(manager, f"set_{name}")
-        for row, value in zip(rows.tolist(), column, strict=True):
+    for name, (_, default) in manager.CONVERTERS.items():
+        column, write = columns[name], getattr(manager, f"set_{name}")
+        is_number = column.dtype.kind not in "SO"  # else no kernel gives it another value
+        values = column.tolist() if is_number else [default] * len(rows)
+        for row, value in zip(rows.tolist(), values, strict=True):
             write(row, value)
 
 
