@@ -1,4 +1,5 @@
-"""Steps that spawn or despawn: `die()`, `destroy(prey)`, `spawn(Sheep(energy=e))`."""
+"""Steps that spawn or despawn: `die()`, `destroy(prey)`, `spawn(Sheep(energy=e))`; and those that
+give or take components: `add(Ill(since=t))`, `remove(prey, Healthy)`."""
 
 from __future__ import annotations
 
@@ -6,14 +7,25 @@ import ast
 from collections.abc import Mapping
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels import hints
+from ecsgen.kernels import hints, operations
 from ecsgen.kernels.parsing import KernelError, check_count
 from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.kernels.type_rules import convert_for_target
 from ecsgen.model import Component
-from ecsgen.model.typed_tree import Constant, Despawn, Expression, Spawn, SpawnedInstance, Step
+from ecsgen.model.typed_tree import (
+    ENTITY,
+    HANDLE,
+    Constant,
+    Despawn,
+    Expression,
+    FieldValue,
+    Spawn,
+    SpawnedInstance,
+    SpawnKind,
+    Step,
+)
 from ecsgen.model.types import BOOL
 
 
@@ -25,12 +37,14 @@ class CommandChecker:
         self._checker = TypeChecker(scope)
 
     def step(self, call: ast.Call, text: str) -> Step:
-        """Return the step for a call of `die`, `destroy` or `spawn`. Raises KernelError."""
+        """Return the step for a call of one of `COMMANDS`. Raises KernelError."""
         name, commands = ast.unparse(call.func), self._scope.command_scope
         if commands.refusal:
             raise KernelError("E816", commands.refusal, call, commands.hint)
         if name == "spawn":
             target: Despawn | Spawn = Spawn(self._instances(call))
+        elif name in ("add", "remove"):
+            target = self._change(name, call)
         elif name == "die":
             check_count(name, call, 0, 0)
             target = Despawn(None, commands.over)
@@ -40,7 +54,66 @@ class CommandChecker:
             handle = self._checker.references.handle(call.args[0])
             target = Despawn(handle, "" if handle.type.kind == "entity" else target_of_id(handle))
             self._refuse_cells(target.component, call.args[0])
-        return Step(target, self._where(call), (), text)
+        return Step(target, self._where(call, name == "add"), (), text)
+
+    def _change(self, name: str, call: ast.Call) -> Spawn:
+        """Return the component that an entity gets or loses, by default the row's own."""
+        if not 1 <= len(call.args) <= 2:
+            message = f"{name} takes a component, or an entity and a component"
+            raise KernelError("E808", message, call)
+        *handles, node = call.args
+        instance = self._added(node) if name == "add" else self._removed(node)
+        component = self._scope.reference_scope.components[instance.component]
+        if component.owner == "none":
+            message = f"rows of {quote(component.name)} are unowned: no entity gets or loses one"
+            raise KernelError("E816", message, node)
+        kind: SpawnKind = "add" if name == "add" else "remove"
+        for keyword in call.keywords:
+            if keyword.arg == "replace" and name == "add" and self._is_replacing(keyword):
+                kind = "replace"
+                if component.instances == "many":
+                    message = f"entities have several of {quote(component.name)}: none is replaced"
+                    raise KernelError("E816", message, keyword.value)
+        return Spawn((instance,), kind, self._changed(handles, call))
+
+    def _is_replacing(self, keyword: ast.keyword) -> bool:
+        match keyword.value:
+            case ast.Constant(value=bool() as replaces):
+                return replaces
+            case ast.Name(id=name) if name in operations.TRUTHS:
+                return operations.TRUTHS[name]
+        raise KernelError("E801", "'replace' is true or false, written out", keyword.value)
+
+    def _changed(self, handles: list[ast.expr], call: ast.Call) -> Expression:
+        """Return the entity that gets or loses a component."""
+        if handles:
+            handle = self._checker.references.handle(handles[0])
+            if handle.type.kind != "entity":
+                message = f"{handle.type} is a row: only entities get and lose components"
+                raise KernelError("E816", message, handles[0])
+            return handle
+        if self._scope.owner_component is None:
+            over = quote(self._scope.command_scope.over)
+            raise KernelError("E816", f"rows of {over} are unowned: they get no components", call)
+        return FieldValue(HANDLE, ENTITY, self._scope.owner_component)
+
+    def _added(self, node: ast.expr) -> SpawnedInstance:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+            message = "add takes a component with fields, as in add(Ill(since=1))"
+            raise KernelError("E801", message, node)
+        component = self._component(node.func.id, node, "add")
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        if component.on is not None and component.on.field in given:
+            message = f"who gets {quote(component.name)} stands nowhere at first"
+            hint = "let a kernel after this one move it"
+            raise KernelError("E816", message, given[component.on.field], hint)
+        return SpawnedInstance(component.name, self._values(component, node))
+
+    def _removed(self, node: ast.expr) -> SpawnedInstance:
+        if not isinstance(node, ast.Name):
+            message = "remove takes the name of a component, as in remove(Ill)"
+            raise KernelError("E801", message, node)
+        return SpawnedInstance(self._component(node.id, node, "remove").name, ())
 
     def _refuse_cells(self, component: str, node: ast.expr) -> None:
         known = self._scope.reference_scope.components.get(component)
@@ -48,13 +121,15 @@ class CommandChecker:
             message = f"{quote(component)} is a grid: cells are neither spawned nor destroyed"
             raise KernelError("E816", message, node)
 
-    def _where(self, call: ast.Call) -> Expression:
-        wrong = [keyword.arg or "**" for keyword in call.keywords if keyword.arg != "where"]
+    def _where(self, call: ast.Call, may_replace: bool) -> Expression:
+        known = ("where", "replace") if may_replace else ("where",)
+        wrong = [keyword.arg or "**" for keyword in call.keywords if keyword.arg not in known]
         if wrong:
             hint = "when it happens says 'where', as in die(where=energy < 0)"
             raise KernelError("E801", f"there is no {quote(wrong[0])} here", call, hint)
         always = Constant(BOOL, True)
-        return self._checker.condition(call.keywords[0].value) if call.keywords else always
+        tests = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
+        return self._checker.condition(tests[0]) if tests else always
 
     def _instances(self, call: ast.Call) -> tuple[SpawnedInstance, ...]:
         """Return one instance per component; those of a bundle only have their defaults."""
@@ -81,14 +156,14 @@ class CommandChecker:
         self._check_instances(instances, call)
         return tuple(instances.values())
 
-    def _component(self, name: str, node: ast.expr) -> Component:
+    def _component(self, name: str, node: ast.expr, verb: str = "spawn") -> Component:
         references = self._scope.reference_scope
         component = references.components.get(name)
         if name not in references.names:
             hint = did_you_mean(name, (*references.names, *self._scope.command_scope.bundles))
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
         if component is None or name in references.chunked:
-            message = f"{quote(name)} lives in archetypes: kernels cannot spawn it"
+            message = f"{quote(name)} lives in archetypes: kernels cannot {verb} it"
             raise KernelError("E816", message, node)
         self._refuse_cells(name, node)
         return component

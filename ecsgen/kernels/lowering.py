@@ -230,8 +230,10 @@ class _Lowering:
         test = self._pure(where)
         if isinstance(target, tree.Spawn):
             instances = tuple(instance.with_values(self._pure) for instance in target.instances)
-            self._out.append(statements.QueueSpawn(self._n_spawns, instances, test))
-            self._n_spawns += 1
+            handle = target.handle and self._pure(target.handle)
+            number, self._n_spawns = self._n_spawns, self._n_spawns + 1
+            spawn = statements.QueueSpawn(number, instances, test, target.kind, handle)
+            self._out.append(spawn)
         elif target.handle is None:
             self._out.append(statements.QueueDespawnSelf(test))
         else:

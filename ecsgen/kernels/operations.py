@@ -169,8 +169,8 @@ GRID_FUNCTIONS: Final = _table(
     Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
 )
 """Calls about cells; `choice` of a component is typed with them."""
-COMMANDS: Final = ("die", "destroy", "spawn")
-"""Calls that are steps of their own: despawns and spawns."""
+COMMANDS: Final = ("die", "destroy", "spawn", "add", "remove")
+"""Calls that are steps of their own: despawns and spawns, and changes of components."""
 EXISTS: Final = "exists"
 """The function that is true if a handle leads to a row or a living entity."""
 

@@ -10,7 +10,7 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.parsing import KernelError, check_count
-from ecsgen.kernels.scope import Scope, make_silent_error
+from ecsgen.kernels.scope import SELF, Scope, make_silent_error
 from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import flat
@@ -63,6 +63,8 @@ class References:
             raise KernelError("E802", f"{quote(node.attr)} is a component", node, hint)
         hint = did_you_mean(node.attr, self.scope.reference_scope.names)
         hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
+        if spelled == SELF and node.attr in self.scope.fields:
+            hint = f"the row's own field is {quote(node.attr)} alone"
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
         raise KernelError("E810", message, node, hint)
 

@@ -197,12 +197,14 @@ class QueueDespawn(Statement):
 
 @dataclass(frozen=True, slots=True)
 class QueueSpawn(Statement):
-    """Queue a spawn, applied after the last row."""
+    """Queue a spawn, or a component that an entity gets or loses, applied after the last row."""
 
     number: int
     """The index of the statement among the spawns."""
     instances: tuple[tree.SpawnedInstance, ...]
     test: tree.Expression
+    kind: tree.SpawnKind
+    handle: tree.Expression | None
 
 
 @dataclass(frozen=True)

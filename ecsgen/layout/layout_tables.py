@@ -138,6 +138,8 @@ def effects(call: ScheduledCall) -> dict[str, str]:
         "sends to": ", ".join(_gathered(call.sends)),
         "spawns": ", ".join(program.effects.spawns),
         "destroys": "rows" if program.effects.destroys else "",
+        "adds": ", ".join(program.effects.adds),
+        "removes": ", ".join(program.effects.removes),
         "records": "lines" if call.is_table else "",
     }
 

@@ -346,13 +346,28 @@ class SpawnedInstance:
         )
 
 
+SpawnKind = Literal["spawn", "add", "replace", "remove"]
+
+
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """A new entity with instances, or an unowned row."""
+    """A new entity with instances, or an unowned row; or a component that an entity gets or loses.
+
+    "add" leaves an instance that the entity has as it is, "replace" sets all its fields.
+    """
 
     instances: tuple[SpawnedInstance, ...]
+    kind: SpawnKind = "spawn"
+    handle: Expression | None = None
+    """The entity that gets or loses the component."""
     type: Type = BOOL
     """The type of the condition."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The entity, and the values of the instances."""
+        values = tuple(value for instance in self.instances for _, value in instance.values)
+        return values if self.handle is None else (self.handle, *values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,9 +389,8 @@ class Step:
         match self.target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
                 return handle, self.value
-            case Spawn(instances=instances):
-                values = (value for instance in instances for _, value in instance.values)
-                return (*values, self.value)
+            case Spawn():
+                return (*self.target.expressions, self.value)
         return (self.value,)
 
     def with_expressions(self, change: Callable[[Expression], Expression]) -> Step:
@@ -385,8 +399,9 @@ class Step:
         match target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
                 target = replace(target, handle=change(handle))
-            case Spawn(instances=instances):
-                target = Spawn(tuple(instance.with_values(change) for instance in instances))
+            case Spawn(handle=handle):
+                instances = tuple(each.with_values(change) for each in target.instances)
+                target = replace(target, instances=instances, handle=handle and change(handle))
         return replace(self, target=target, value=change(self.value))
 
     @property
@@ -523,6 +538,23 @@ class Effects:
     """The components with spawned rows."""
     destroys: bool = False
     """True if entities or unowned rows are despawned."""
+    adds: tuple[str, ...] = ()
+    """The components that entities get."""
+    removes: tuple[str, ...] = ()
+    """The components that entities lose."""
+
+    @property
+    def has_commands(self) -> bool:
+        """True if rows come or go."""
+        return bool(self.spawns or self.destroys or self.adds or self.removes)
+
+    @property
+    def commands_in_words(self) -> list[str]:
+        """Which rows come and go, in words."""
+        named = {"spawns": self.spawns, "adds": self.adds, "removes": self.removes}
+        return ["destroys"] * self.destroys + [
+            f"{verb} {', '.join(names)}" for verb, names in named.items() if names
+        ]
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -636,8 +668,8 @@ class Program:
 
     @property
     def has_commands(self) -> bool:
-        """True if rows are spawned or despawned."""
-        return bool(self.effects.spawns or self.effects.destroys)
+        """True if rows come or go."""
+        return self.effects.has_commands
 
     @property
     def components_with_row_despawns(self) -> tuple[str, ...]:
@@ -685,7 +717,12 @@ def effects_of(
     of_others = ReferencedField | Exists | Occupied | Full | RandomChoice
     named = [node for node in nodes if isinstance(node, of_others)]
     neighbours = [node for node in nodes if isinstance(node, NeighbourField)]
-    spawns = [target for target in targets if isinstance(target, Spawn)]
+
+    def components(*kinds: SpawnKind) -> tuple[str, ...]:
+        spawns = (target for target in targets if isinstance(target, Spawn))
+        names = (each.component for s in spawns if s.kind in kinds for each in s.instances)
+        return tuple(dict.fromkeys(names))
+
     return Effects(
         reads=_texts([*(node for node in fields if node.name not in _IDS), *fields_in(*keys)]),
         writes=_texts(target for target in targets if isinstance(target, FieldValue)),
@@ -694,8 +731,10 @@ def effects_of(
         sends=_texts(sent),
         referenced_components=tuple(dict.fromkeys(node.component for node in (*named, *sent))),
         draws=any(map(draws_numbers, nodes)),
-        spawns=tuple(dict.fromkeys(s.component for spawn in spawns for s in spawn.instances)),
+        spawns=components("spawn"),
         destroys=any(isinstance(target, Despawn) for target in targets),
+        adds=components("add", "replace"),
+        removes=components("remove"),
     )
 
 

@@ -142,7 +142,7 @@ def _program(
         root_defaults=tuple(
             (name, absent_elements(scope.fields[name], above[name])) for name in above
         ),
-        identity=scope.identity if effects.sends or effects.spawns or effects.destroys else None,
+        identity=scope.identity if effects.sends or effects.has_commands else None,
         may_be_dead=scope.may_be_dead,
         stream_field=stream_field,
         turn_key=turn_key,

@@ -55,7 +55,8 @@ class _Kernels:
         if kernel.each and self._changed.intersection(rows):
             message = f"{quote(entry)} has a value for each row, and an entry before it"
             self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
-        self._changed.update(kernel.program.effects.spawns)
+        effects = kernel.program.effects
+        self._changed.update((*effects.spawns, *effects.adds, *effects.removes))
         targets = [step.target for step in kernel.program.actions]
         despawned = [target.component for target in targets if isinstance(target, Despawn)]
         self._changed.update(filter(None, despawned))

@@ -576,7 +576,8 @@ class BlockBody:
 
     def _spawn(self, statement: form.QueueSpawn) -> None:
         spawned = (value for row in statement.instances for _, value in row.values)
-        values = [self.emit.value(value) for value in spawned]
+        parts = [*([] if statement.handle is None else [statement.handle]), *spawned]
+        values = [self.emit.value(part) for part in parts]
         test = self.emit.value(statement.test)
         self._queue("spawn", statement.number, test, *(as_typed(value) for value in values))
         self.emit.working.release(test, *values)

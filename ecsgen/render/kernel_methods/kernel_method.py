@@ -95,6 +95,8 @@ class KernelMethod(ABC):
             for spawn in spawns
         )
         arguments = ["self", *count, literal(rows), literal(spawned)]
+        kinds = tuple(spawn.kind for spawn in spawns)
+        arguments += [literal(kinds)] if {*kinds} - {"spawn"} else []
         return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
 
     @property
@@ -128,8 +130,7 @@ class KernelMethod(ABC):
         parts += [_turns_in_words(self.kernel)] if turns else []
         parts += ["draws random numbers"] if effects.draws else []
         parts += [text for near in self._program.neighbourhoods for text in self._neighbours(near)]
-        parts += ["destroys"] if effects.destroys else []
-        parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
+        parts += effects.commands_in_words
         parts += [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
         effects_text = "; ".join(parts)
         cost, pairs = "O(n)", self._program.neighbourhoods

@@ -9,7 +9,7 @@ from math import prod
 
 from ecsgen.kernels import statements
 from ecsgen.model import Component
-from ecsgen.model.typed_tree import HANDLE, Constant, Expression
+from ecsgen.model.typed_tree import ENTITY, HANDLE, Constant, Expression
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import field_of
 from ecsgen.render.loops.loop_grids import GridNeighbours
@@ -152,14 +152,16 @@ class CommandEmitter:
         body.write(f"leave_cell_if_on({self._grids.occupancy(component)}, {cell}, {row})")
 
     def spawn(self, command: statements.QueueSpawn) -> None:
-        """Queue a spawn, applied after the last row; skipped if its cell is full or does not exist.
-        The buffer gets the turn, and the values of the new rows."""
+        """Queue a spawn, or a component that an entity gets or loses, applied after the last row;
+        a spawn is skipped if its cell is full or does not exist. The buffer gets the turn, the
+        entity, and the values of the new rows."""
         body, number, components = self._body, command.number, self._managers.components
         values = {
             (components[instance.component], name): body.named(body.value(value))
             for instance in command.instances
             for name, value in instance.values
         }
+        handle = command.handle and body.named(body.value(command.handle)).at(0).text
         tests = [] if isinstance(command.test, Constant) else [body.value(command.test).at(0)]
         reservations = []
         for (component, name), value in values.items():
@@ -182,12 +184,18 @@ class CommandEmitter:
             )
             body.write(f"{index} = {count}")
             arrays = {turns: (number, "", "")}
+            held = {turns: self._builder.turn}
+            if handle:
+                targets = self._parameter(
+                    f"spawn_targets_{number}", "u64", f"spawn_batches[{number}].targets"
+                )
+                arrays[targets], held[targets] = (number, "", ENTITY), handle
             for component, name in values:
                 arrays[self._spawned(number, component, name)] = number, component.module, name
             if body.is_in_loop:  # a row may spawn any number of times
                 self._builder.grown.update(arrays)
                 with body.block(f"if {index} == len({turns})"):
-                    body.write(f"{turns} = grown({turns})")
+                    body.write(*(f"{array} = grown({array})" for array in held))
                     for component, name in values:
                         array, field = self._spawned(number, component, name), field_of(
                             component, name
@@ -195,11 +203,11 @@ class CommandEmitter:
                         elements = prod(field.type.shape)
                         more = f", {elements}" if elements > 1 else ""
                         body.write(f"{array} = grown({array}{more})")
-            body.write(f"{turns}[{index}] = {self._builder.turn}")
+            body.write(*(f"{array}[{index}] = {value}" for array, value in held.items()))
             for (component, name), value in values.items():
                 field, array = field_of(component, name), self._spawned(number, component, name)
-                held = self._builder.cells([array], value.type.of_shape(field.type.shape), index)
-                body.store(value, held)
+                cells = self._builder.cells([array], value.type.of_shape(field.type.shape), index)
+                body.store(value, cells)
             body.write(*reservations, f"{count} += 1")
 
     def _spawned(self, number: int, component: Component, name: str) -> str:

@@ -183,8 +183,7 @@ def _effects(entry: ScheduledCall) -> str:
     reads = ", ".join([*entry.reads, *(["random numbers"] if entry.draws else [])])
     parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), entry.sends)
     effects = entry.kernel.program.effects
-    parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
-    parts += ["destroys"] if effects.destroys else []
+    parts += reversed(effects.commands_in_words)
     return "; ".join(parts)
 
 

@@ -54,16 +54,19 @@ class CommandBuffer(PlainCommandBuffer):
         former.counts.fill(0)
         return former
 
-    def __init__(self, world: WorldBase, count: int, rows: Any = (), spawns: Any = ()) -> None:
-        super().__init__(world, count, rows, spawns)
-        self._kinds = rows, spawns
-        kinds = tuple(map(type, world.collecting_managers))
+    def __init__(
+        self, world: WorldBase, count: int, rows: Any = (), spawns: Any = (), *kinds: Any
+    ) -> None:
+        super().__init__(world, count, rows, spawns, *kinds)
+        self._kinds = rows, spawns, *kinds
+        managers = tuple(map(type, world.collecting_managers))
         specs = tuple(
             tuple((type(getattr(world, name)), name, fields) for name, fields in spec)
             for spec in spawns
         )
         entities: Any = type(world.entities)
-        self._plan = _plan(entities, kinds, specs) if kinds and not rows else None
+        is_plain = bool(managers) and not (rows or kinds)
+        self._plan = _plan(entities, managers, specs) if is_plain else None
 
     def apply(self) -> None:
         """Apply the commands as the plain class does, in compiled loops if possible."""

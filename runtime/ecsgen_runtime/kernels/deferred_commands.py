@@ -1,13 +1,13 @@
-"""Deferred commands of the world's kernels: spawns and despawns are recorded while rows run, and
-applied after the last row."""
+"""Deferred commands of the world's kernels: spawns and despawns, and components that entities get
+or lose, are recorded while rows run, and applied after the last row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import starmap
 from math import prod
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from ..world.world_base import WorldBase
 SpawnSpec = tuple[tuple[str, tuple[str, ...]], ...]
 """Managers in which a spawn creates rows, by name, and the fields of each that it sets."""
 
+SpawnKind = Literal["spawn", "add", "replace", "remove"]
+"""Rows of new entities, or of others, which get or lose them. "add" leaves rows that are there as
+they are, "replace" sets all their fields."""
+
 
 _Removal = tuple[Manager, Callable[[], object]]
 """A manager, and an idempotent function that removes rows from it."""
@@ -40,22 +44,26 @@ _Share = tuple[_Positions, _Positions]
 class SpawnBatch:
     """Spawns of one statement of a kernel: turns and columns of field values."""
 
-    def __init__(self, world: WorldBase, spec: SpawnSpec, capacity: int) -> None:
-        self.spec = spec
+    def __init__(
+        self, world: WorldBase, spec: SpawnSpec, capacity: int, kind: SpawnKind = "spawn"
+    ) -> None:
+        self.spec, self.kind = spec, kind
         self.capacity = capacity = -(-capacity // 8) * 8  # columns begin at aligned offsets
         self.turns = np.empty(capacity, np.int64)
         """Number of the turn in which each spawn was recorded."""
+        self.targets = np.empty(0 if kind == "spawn" else capacity, np.uint64)
+        """Entity that gets or loses a row, for each turn; none for spawns."""
         self.columns: dict[tuple[str, str], NDArray[Any]] = {}
         self.buffers: dict[str, NDArray[np.uint8]] = {}
         """Memory of the columns, by manager."""
         for name, fields in spec:
             converters = getattr(world, name).CONVERTERS
-            kinds = [converters[field][0] for field in fields]
-            sizes = [capacity * k.dtype.itemsize * prod(k.shape) for k in kinds]
+            types = [converters[field][0] for field in fields]
+            sizes = [capacity * t.dtype.itemsize * prod(t.shape) for t in types]
             buffer, offset = np.empty(sum(sizes), np.uint8), 0
             self.buffers[name] = buffer
-            for field, kind, size in zip(fields, kinds, sizes, strict=True):
-                column = np.ndarray((capacity, *kind.shape), kind.dtype, buffer, offset)
+            for field, type_, size in zip(fields, types, sizes, strict=True):
+                column = np.ndarray((capacity, *type_.shape), type_.dtype, buffer, offset)
                 self.columns[name, field] = column
                 offset += size
 
@@ -68,8 +76,10 @@ class SpawnBatch:
         turns = np.asarray(grown["", ""])
         if len(turns) == len(self.turns):
             return self
-        batch = SpawnBatch(world, self.spec, len(turns))
+        batch = SpawnBatch(world, self.spec, len(turns), self.kind)
         batch.turns[: len(turns)] = turns
+        if self.kind != "spawn":
+            batch.targets[: len(turns)] = grown["", "entity"]
         for key, column in batch.columns.items():
             size = min(len(grown[key]), column.size)
             column.reshape(-1)[:size] = grown[key][:size]
@@ -96,21 +106,26 @@ class DeferredCommands:
         """True if all rows of the entities to despawn are removed."""
 
     def apply(self) -> None:
-        """Apply despawns, then spawns; raises the callbacks' group after both. O(commands)."""
-        failed = None
-        if self.counts.any():
+        """Apply despawns, removals of components, spawns, then additions of components; raises the
+        callbacks' group after all. O(commands)."""
+        failed = list[BaseExceptionGroup[BaseException]]()
+        steps = [self._apply_despawns, self._apply_spawns]
+        if {batch.kind for batch in self.spawn_batches} - {"spawn"}:
+            steps = [steps[0], self._apply_removals, steps[1], self._apply_additions]
+        for apply in steps if self.counts.any() else ():
             try:
-                self._apply_despawns()
+                apply()
             except BaseExceptionGroup as group:
-                failed = group  # of callbacks: despawns and removals are complete
-            try:
-                self._apply_spawns()
+                failed.append(group)  # of callbacks: despawns and removals are complete
             except BrokenManagerError as error:
-                if failed is None:
+                if not failed:
                     raise
-                raise failed from error
-        if failed is not None:
-            raise failed
+                raise failed[0] from error
+        if failed[1:]:
+            errors = [error for group in failed for error in group.exceptions]
+            raise BaseExceptionGroup(failed[0].message, errors)
+        if failed:
+            raise failed[0]
 
     def _apply_despawns(self) -> None:
         """Despawn all entities with their rows, or none; mark managers broken whose rows cannot be
@@ -153,9 +168,100 @@ class DeferredCommands:
                 except BaseException as another:
                     dispatch.errors.extend(flatten_exceptions(another))
 
+    def _counts_of(self, *kinds: SpawnKind) -> list[int]:
+        """Return the number of commands of each statement, 0 of other kinds."""
+        counts = self.counts[len(self.counts) - len(self.spawn_batches) :].tolist()
+        batches = zip(self.spawn_batches, counts, strict=True)
+        return [count if batch.kind in kinds else 0 for batch, count in batches]
+
+    def _in_turn_order(self, counts: Sequence[int]) -> tuple[RowArray, RowArray]:
+        """Return statements' numbers and positions in their batches, ordered by turns."""
+        numbers = np.arange(len(counts)).repeat(counts)
+        positions = np.concatenate([np.arange(k) for k in counts])
+        turns = [batch.turns[:k] for batch, k in zip(self.spawn_batches, counts, strict=True)]
+        order = np.lexsort((numbers, np.concatenate(turns)))
+        return numbers[order], positions[order]
+
+    def _changes(self, *kinds: SpawnKind) -> Iterator[tuple[str, EntityArray, RowArray, RowArray]]:
+        """Yield the name of each manager in which alive entities get or lose rows, with these, the
+        statements' numbers, and positions in their batches: in the order of turns."""
+        all_counts = self._counts_of(*kinds)
+        for name in dict.fromkeys(n for batch in self.spawn_batches for n, _ in batch.spec):
+            batches = zip(self.spawn_batches, all_counts, strict=True)
+            counts = [k if batch.spec[0][0] == name else 0 for batch, k in batches]
+            if not any(counts):
+                continue
+            numbers, positions = self._in_turn_order(counts)
+            targets = np.empty(len(numbers), np.uint64)
+            for number, count in enumerate(counts):
+                if count:
+                    is_of_it = numbers == number
+                    batch = self.spawn_batches[number]
+                    targets[is_of_it] = batch.targets[positions[is_of_it]]
+            alive = self._world.entities.alive_many(targets)
+            yield name, targets[alive], numbers[alive], positions[alive]
+
+    def _apply_removals(self) -> None:
+        """Remove the rows that entities lose; mark managers broken whose rows cannot be removed."""
+        removals = list[Callable[[], object]]()
+        for name, targets, _, _ in self._changes("remove"):
+            manager = getattr(self._world, name)
+            arguments = manager, manager.remove_many, targets
+            removals.append(partial(remove_rows_with_fallback, *arguments))
+        self._world.entities.dispatch.run(self._run_all, removals)
+
+    def _run_all(self, actions: Iterable[Callable[[], object]]) -> None:
+        """Call functions, all of them, whatever callbacks raise."""
+        dispatch = self._world.entities.dispatch
+        for action in actions:
+            try:
+                action()
+            except BaseException as error:
+                dispatch.errors.extend(flatten_exceptions(error))
+
+    def _apply_additions(self) -> None:
+        """Create the rows that entities get; those that have one keep it, or have its fields set.
+        Of each manager all rows are created, or none."""
+        for name, targets, numbers, positions in self._changes("add", "replace"):
+            manager: Any = getattr(self._world, name)
+            is_set = np.zeros(len(targets), np.bool_)
+            if not manager.ALLOWS_MANY:
+                order, is_set = self._effective(manager, targets, numbers)
+                targets, numbers, positions = targets[order], numbers[order], positions[order]
+            columns = self._columns_in_order(name, numbers[~is_set], positions[~is_set])
+            manager.create_checked(targets[~is_set], columns, ())
+            if is_set.any():
+                columns = self._columns_in_order(name, numbers[is_set], positions[is_set])
+                _set_rows(manager, manager.lookup_many(targets[is_set]), columns)
+
+    def _effective(
+        self, manager: Any, targets: EntityArray, numbers: RowArray
+    ) -> tuple[RowArray, NDArray[np.bool_]]:
+        """Return which addition says the fields of each entity's row, in the order in which
+        entities get one, and a mask of the rows that are there already."""
+        replaces = np.array([batch.kind == "replace" for batch in self.spawn_batches])[numbers]
+        entities, first, which = np.unique(targets, return_index=True, return_inverse=True)
+        last = np.full(len(entities), -1)
+        np.maximum.at(last, which[replaces], replaces.nonzero()[0])
+        has_row = manager.has_many(entities)
+        order = first.argsort()
+        order = order[(~has_row | (last >= 0))[order]]
+        return np.where(last >= 0, last, first)[order], has_row[order]
+
+    def _columns_in_order(self, name: str, numbers: RowArray, positions: RowArray) -> Columns:
+        """Return the values of rows of one manager, by statements and positions in batches."""
+        shares: dict[int, _Share] = {
+            number: ((numbers == number).nonzero()[0], positions[numbers == number])
+            for number in np.unique(numbers).tolist()
+        }
+        return {
+            field: np.broadcast_to(column, (len(numbers), *column.shape[1:]))
+            for field, column in self._columns(name, len(numbers), shares).items()
+        }
+
     def _apply_spawns(self) -> None:
         """Create all spawned entities and rows in the order of their turns, or none."""
-        counts = self.counts[len(self.counts) - len(self.spawn_batches) :].tolist()
+        counts = self._counts_of("spawn")
         numbers = [number for number, count in enumerate(counts) if count]
         if len(numbers) == 1 and not self._has_cell_capacity(self.spawn_batches[numbers[0]]):
             number, count = numbers[0], counts[numbers[0]]
@@ -164,11 +270,7 @@ class DeferredCommands:
             self._apply_spawns_in_turn_order(counts)
 
     def _apply_spawns_in_turn_order(self, counts: list[int]) -> None:
-        numbers = np.arange(len(counts)).repeat(counts)
-        positions = np.concatenate([np.arange(k) for k in counts])
-        turns = [batch.turns[:k] for batch, k in zip(self.spawn_batches, counts, strict=True)]
-        order = np.lexsort((numbers, np.concatenate(turns)))
-        numbers, positions = numbers[order], positions[order]
+        numbers, positions = self._in_turn_order(counts)
         is_refused = self._over_cell_capacity(numbers, positions)
         numbers, positions = numbers[~is_refused], positions[~is_refused]
         is_owned = np.array([self._is_owned(batch) for batch in self.spawn_batches])[numbers]
@@ -285,10 +387,15 @@ class CommandBuffer(DeferredCommands):
         return cls(world, count, *kinds)
 
     def __init__(
-        self, world: WorldBase, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
+        self,
+        world: WorldBase,
+        count: int,
+        rows: Sequence[str],
+        spawns: Sequence[SpawnSpec],
+        kinds: Sequence[SpawnKind] = (),
     ) -> None:
-        """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
-        `begin_call` raises."""
+        """`count` rows run; single rows of the managers named in `rows` may be removed; `kinds`: of
+        the spawns, if not all are that. Raises what `begin_call` raises."""
         self.begin_call(world)
         self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
@@ -299,12 +406,14 @@ class CommandBuffer(DeferredCommands):
             n: np.empty(len(g), np.int64) for n, g in self.is_row_despawned.items()
         }
         self.capacity = count
-        self.spawn_batches = [SpawnBatch(world, spec, count) for spec in spawns]
+        kinds = kinds or ["spawn"] * len(spawns)
+        batches = zip(spawns, kinds, strict=True)
+        self.spawn_batches = [SpawnBatch(world, spec, count, kind) for spec, kind in batches]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
 
     def keep_grown(self, names: Sequence[tuple[int, str, str]], arrays: Sequence[Any]) -> None:
         """Take the arrays that a loop has made longer; `names`: of which spawns they are, and of
-        which manager and field, both empty for the turns."""
+        which manager and field; both are empty for the turns, the manager for the targets."""
         batches: dict[int, dict[tuple[str, str], Any]] = {}
         for (number, manager, field), array in zip(names, arrays, strict=True):
             batches.setdefault(number, {})[manager, field] = array
@@ -317,10 +426,18 @@ class CommandBuffer(DeferredCommands):
 class BlockCommandBuffer(DeferredCommands):
     """Commands of blocks of rows, one block after the other. Empty until the first command."""
 
-    def __init__(self, world: WorldBase, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
-        """Single rows of the managers named in `rows` may be removed. Raises as `begin_call`."""
+    def __init__(
+        self,
+        world: WorldBase,
+        rows: Sequence[str],
+        spawns: Sequence[SpawnSpec],
+        kinds: Sequence[SpawnKind] = (),
+    ) -> None:
+        """Single rows of the managers named in `rows` may be removed; `kinds`: of the spawns, if
+        not all are that. Raises as `begin_call`."""
         self.begin_call(world)
         self._rows, self._specs = rows, spawns
+        self._kinds = kinds or ["spawn"] * len(spawns)
         self._first = self._next = 0
         """Numbers of the block's first row, and of the row after its last."""
         self._dead_cells: list[tuple[NDArray[Any], ...]] = []
@@ -365,7 +482,8 @@ class BlockCommandBuffer(DeferredCommands):
     def spawn(self, number: int, running: _Mask, test: _Mask, *values: Any) -> None:
         """Record a statement's spawn for each row that runs and passes a test. O(rows).
 
-        `values` are the block's, rows last, or one for all rows.
+        `values` are the block's, rows last, or one for all rows; entities that get or lose a row
+        come first.
         """
         if _is_any(test):
             positions, turns = self._passing(running, test)
@@ -403,14 +521,26 @@ class BlockCommandBuffer(DeferredCommands):
 
     def _batch(self, number: int) -> SpawnBatch:
         count = self._count(number)
-        batch = SpawnBatch(self._world, self._specs[number], count)
+        kind = self._kinds[number]
+        batch = SpawnBatch(self._world, self._specs[number], count, kind)
         if count:
-            columns = batch.turns, *batch.columns.values()
+            targets = [] if kind == "spawn" else [batch.targets]
+            columns = [batch.turns, *targets, *batch.columns.values()]
             records = zip(*self._spawns[number], strict=True)
             for column, parts in zip(columns, records, strict=True):
                 rows_last = column[:count].transpose(*range(1, column.ndim), 0)
                 rows_last[...] = np.concatenate(parts, -1)
         return batch
+
+
+def _set_rows(manager: Any, rows: RowArray, columns: Columns) -> None:
+    """Set all fields of rows; O(rows)."""
+    for name, (_, default) in manager.CONVERTERS.items():
+        column, write = columns[name], getattr(manager, f"set_{name}")
+        is_number = column.dtype.kind not in "SO"  # else no kernel gives it another value
+        values = column.tolist() if is_number else [default] * len(rows)
+        for row, value in zip(rows.tolist(), values, strict=True):
+            write(row, value)
 
 
 def _is_any(mask: Any) -> bool:
