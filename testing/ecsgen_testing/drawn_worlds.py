@@ -63,6 +63,8 @@ class DrawnWorld:
         self.schema, self.rng = schema, rng
         self.numbers = any_numbers
         """Draws the numbers of fields and arguments."""
+        self._is_in_step = bool(rng.random() < 0.4)
+        """True if entities have their rows in one order, and none of them dies."""
         self.names = involved(schema, sources)
         queries = [schema.queries.get(source.over, {}) for source in sources]
         self._excluded = {name for query in queries for name in query.get("none", ())}
@@ -115,7 +117,7 @@ class DrawnWorld:
     # Rows
 
     def add_rows(self, count: int) -> None:
-        """Add rows to all components, in another order in each, and give all fields new values.
+        """Add rows to all components, often in another order in each, and give fields new values.
 
         Some entities lack a component, some have died. Raises CapacityError without handles.
         """
@@ -132,17 +134,20 @@ class DrawnWorld:
         for name in self.names:
             self._relate(name)
         self.draw_fields()
-        if self.rng.random() < 0.5:
+        if not self._is_in_step and self.rng.random() < 0.5:
             alive = self.entities[self.world.entities.alive_many(self.entities)]
             self.world.entities.destroy_many(alive[self.rng.random(len(alive)) < 0.15])
 
     def _create(self, name: str, new: EntityArray) -> None:
         component, rng = self.schema.components[name], self.rng
-        members = new[rng.random(len(new)) < (0.2 if name in self._excluded else 0.9)]
+        if self._is_in_step:
+            owners = new[len(new) if name in self._excluded else rng.integers(_BEHIND + 1) :]
+        else:
+            share = 0.2 if name in self._excluded else 0.9
+            owners = rng.permutation(new[rng.random(len(new)) < share])
         if component.is_chunked:
-            self.world.archetypes.add_many(members, getattr(_package(type(self.world)), name))
+            self.world.archetypes.add_many(owners, getattr(_package(type(self.world)), name))
             return
-        owners = rng.permutation(members) if component.is_owned else members
         if component.has_many:
             owners = np.concatenate([owners, owners[::3]])
         starts = self._starts(name, len(owners))
@@ -186,7 +191,8 @@ class DrawnWorld:
         if hasattr(manager, "deactivate_many"):
             manager.activate_many(rng.random(len(manager)) < 0.7)
             manager.deactivate_many(rng.random(len(manager)) < 0.3)
-        if hasattr(manager, "destroy") and len(manager) > _BEHIND and rng.random() < 0.5:
+        is_long = len(manager) > _BEHIND and not self._is_in_step
+        if hasattr(manager, "destroy") and is_long and rng.random() < 0.5:
             manager.destroy(rows_of(manager)[2])
 
     # Values

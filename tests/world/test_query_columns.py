@@ -341,6 +341,12 @@ def test_loops_over_one_to_four_members_notice_changes_of_each() -> None:
             manager = getattr(world, name)
             assert len(list(query)) >= 3
             assert len(steps_until(query, 1, manager.remove)) == 1
+            entity = world.spawn(3, **{part: {} for part in parts})[0]
+            loop = iter(query)
+            manager.remove(entity)
+            assert len(query) >= 2  # a new match, which the loop knows nothing of
+            with pytest.raises(RuntimeError, match="iterate over list"):
+                next(loop)
 
 
 def test_loops_over_many_notice_changes() -> None:
