@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
@@ -80,7 +81,7 @@ class TypeChecker:
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript():
-                return element(self.value(node.value), indices(node), node)
+                return self._subscript(node)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BinOp():
@@ -95,6 +96,28 @@ class TypeChecker:
             case ast.Call():
                 return self._call(node)
         raise unsupported(node, node)
+
+    def _subscript(self, node: ast.Subscript) -> tree.Expression:
+        base = self.value(node.value)
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = [self._index(index) for index in nodes]
+        written = tuple(index for index in indices if isinstance(index, int))
+        if len(written) == len(indices):
+            return element(base, written, node)
+        return item(base, indices, node)
+
+    def _index(self, node: ast.expr) -> int | tree.Expression:
+        """Return an index: a number if it is written out, else an i64. Raises E807."""
+        index = None if isinstance(node, ast.Slice) else self.infer(node)
+        if isinstance(index, Literal) and type(index.value) is int and index.choice is None:
+            return index.value
+        value = None if index is None else give_default_type(index)
+        if value is None or not value.type.is_integer or value.type.shape or value.type.kind:
+            shown = "" if value is None else f", not {value.type}"
+            is_number = value is not None and not (value.type.shape or value.type.is_handle)
+            hint = "write i64(…) to convert it" if is_number else ""
+            raise KernelError("E807", f"an index is a whole number{shown}", node, hint)
+        return cast(value, "i64")
 
     def _logic(self, node: ast.BoolOp) -> Operand:
         name = operations.WORDS[type(node.op)]
@@ -211,17 +234,6 @@ class TypeChecker:
             raise
 
 
-def indices(node: ast.Subscript) -> tuple[int, ...]:
-    """Return the constant indices of an element access. Raises E807."""
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    values = []
-    for item in items:
-        if not isinstance(item, ast.Constant) or type(item.value) is not int:
-            raise KernelError("E807", "an index is a whole number from 0, written out", item)
-        values.append(item.value)
-    return tuple(values)
-
-
 def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tree.Expression:
     """Return an element of a shape. Raises E807 if the index is out of range."""
     shape = base.type.shape
@@ -229,13 +241,38 @@ def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tr
         shown = f"{len(index)} indices" if len(index) > 1 else "an index"
         raise KernelError("E807", f"{base.type} does not take {shown}", node)
     for position, size in zip(index, shape, strict=False):
-        if position >= size:
-            message = f"the index {position} is out of range: {base.type} has 0 to {size - 1} there"
-            raise KernelError("E807", message, node)
+        _check_written(position, size, base.type, node)
     type_ = base.type.of_shape(shape[len(index) :])
     if isinstance(base, tree.Element):
         return tree.Element(type_, base.base, base.index + index)
     return tree.Element(type_, base, index)
+
+
+def item(
+    base: tree.Expression, indices: Sequence[int | tree.Expression], node: ast.expr
+) -> tree.Item:
+    """Return an element at indices that are computed. Raises E807 if they are not one per axis."""
+    shape = base.type.shape
+    if len(indices) != len(shape):
+        shown = f"{len(indices)} indices" if len(indices) > 1 else "an index that is computed"
+        hint = f"name {len(shape)} indices, one per axis" if len(shape) > 1 else ""
+        raise KernelError("E807", f"{base.type} does not take {shown}", node, hint)
+    values: list[tree.Expression] = []
+    for index, size in zip(indices, shape, strict=True):
+        if isinstance(index, int):
+            _check_written(index, size, base.type, node)
+            index = tree.Constant(Type("i64"), index)
+        values.append(index)
+    if isinstance(base, tree.Element):
+        written = [tree.Constant(Type("i64"), index) for index in base.index]
+        return tree.Item(base.type.of_shape(()), base.base, (*written, *values))
+    return tree.Item(base.type.of_shape(()), base, tuple(values))
+
+
+def _check_written(index: int, size: int, type_: Type, node: ast.expr) -> None:
+    if not 0 <= index < size:
+        message = f"the index {index} is out of range: {type_} has 0 to {size - 1} there"
+        raise KernelError("E807", message, node)
 
 
 def _constant(node: ast.Constant) -> Operand:

@@ -74,6 +74,15 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a shape, at one i64 per axis: 0, false or null outside of the shape."""
+
+    type: Type
+    base: Expression
+    indices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """A conversion to another scalar type.
 
@@ -256,6 +265,7 @@ Expression = (
     | FieldValue
     | Local
     | Element
+    | Item
     | Cast
     | Operation
     | Draw
@@ -350,17 +360,19 @@ class Step:
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
     message_operator: str = ""  # the operation of a message with the value in the field
+    items: tuple[Expression, ...] = ()
+    """Of an element at indices that are computed: one per axis, as in `Item`."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of a step: the handle of a message or command, and the values."""
         match self.target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
-                return handle, self.value
+                return handle, *self.items, self.value
             case Spawn(instances=instances):
                 values = (value for instance in instances for _, value in instance.values)
                 return (*values, self.value)
-        return (self.value,)
+        return (*self.items, self.value)
 
     def with_expressions(self, change: Callable[[Expression], Expression]) -> Step:
         """Return the step with its expressions mapped by `change`."""
@@ -370,13 +382,19 @@ class Step:
                 target = replace(target, handle=change(handle))
             case Spawn(instances=instances):
                 target = Spawn(tuple(instance.with_values(change) for instance in instances))
-        return replace(self, target=target, value=change(self.value))
+        items = tuple(map(change, self.items))
+        return replace(self, target=target, value=change(self.value), items=items)
+
+    @property
+    def changes_part(self) -> bool:
+        """True if an element of the target is changed, not all of it."""
+        return bool(self.index or self.items)
 
     @property
     def type(self) -> Type:
         """The type of the target, or of its element."""
         type_ = self.target.type
-        return type_.of_shape(type_.shape[len(self.index) :])
+        return type_.of_shape(type_.shape[len(self.index) or len(self.items) :])
 
 
 @dataclass(frozen=True)
@@ -690,6 +708,7 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Draw: ("operands",),
     Cast: ("operand",),
     Element: ("base",),
+    Item: ("base", "indices"),
     ReferencedField: ("handle",),
     Exists: ("handle",),
     Coordinates: ("handle",),

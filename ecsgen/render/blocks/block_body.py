@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import zip_longest
 from textwrap import indent
 from typing import Final
@@ -217,7 +218,7 @@ class BlockBody:
                 case form.QueueSpawn():
                     self._spawn(statement)
                 case form.WriteField():
-                    self._fill(statement.value, self._target(statement), self._running)
+                    self._write_field(statement)
                 case form.CheckAlive():
                     self._check_alive(statement)
                 case form.SendMessage():
@@ -300,7 +301,7 @@ class BlockBody:
 
     def _set(self, statement: form.SetLocal) -> None:
         emit, layout = self.emit, self.emit.layout(statement.value)
-        if statement.index or self._is_set_apart(statement.to):
+        if statement.index or statement.items or self._is_set_apart(statement.to):
             self._set_for_some(statement)
             return
         is_alias = self._is_fixed(statement.value) or self._is_answer(statement)
@@ -315,12 +316,16 @@ class BlockBody:
         """Check that rows get a local from different statements, so that it needs memory."""
         program = self._form.program
         actions = [step for step in program.actions if step.target == local]
-        return any(step.index for step in actions) or (program.has_blocks and len(actions) > 1)
+        is_in_parts = any(step.changes_part for step in actions)
+        return is_in_parts or (program.has_blocks and len(actions) > 1)
 
     def _set_for_some(self, statement: form.SetLocal) -> None:
         """Write a local, or an element of it, for the rows that run."""
         local = statement.to
         slot = self._slot_of(local, kind_of(local.type)[2])
+        if statement.items:
+            self._put_item(statement, slot)
+            return
         mask = "" if statement.is_new else self._running
         target = slot.part(statement.index) if statement.index else slot
         self._fill(statement.value, target, mask)
@@ -355,6 +360,20 @@ class BlockBody:
     def _target(self, statement: form.WriteField) -> ArrayValue:
         target = self._view(statement.to)
         return target.part(statement.index) if statement.index else target
+
+    def _write_field(self, statement: form.WriteField) -> None:
+        if statement.items:
+            self._put_item(statement, self._view(statement.to))
+        else:
+            self._fill(statement.value, self._target(statement), self._running)
+
+    def _put_item(self, statement: form.WriteField | form.SetLocal, target: ArrayValue) -> None:
+        """Write an element at computed indices of each row that runs."""
+        emit = self.emit
+        parts = [emit.value(part) for part in (statement.value, *statement.items)]
+        value, *indices = map(as_typed, parts)
+        emit.run("put_items", target.text, value, self._running or "True", *indices)
+        emit.working.release(*parts)
 
     def _aggregate_cells(self, statement: form.AggregateNeighbours) -> ArrayValue:
         """Compute an aggregate over cells, of whole columns before the loop."""
@@ -417,6 +436,10 @@ class BlockBody:
 
     def _read(self, statement: form.ReadField, following: form.Statement | None) -> ArrayValue:
         emit, type_, rows = self.emit, statement.field.type, self._rows[statement.field.row]
+        if items := statement.field.items:
+            field = replace(statement.field, items=())
+            cells = self._read(replace(statement, field=field), None)
+            return emit.item(statement.to.type, cells, items)
         column, default = self._column(statement), self._default(statement)
         if rows.is_uniform:
             arguments = ", ".join([column, rows.text, default])
@@ -641,6 +664,6 @@ def _needs_old_value(program: tree.Program, field: tree.FieldValue) -> bool:
     """Check that a kernel depends on a row's old value: it does not if it only overwrites it."""
     if field == program.stream_field or (field == program.identity and program.may_be_dead):
         return True
-    parts = any(step.target == field and step.index for step in program.actions)
+    parts = any(step.target == field and step.changes_part for step in program.actions)
     has_mask = program.where is not None or program.has_commands or program.has_blocks
     return parts or has_mask or field.text in program.effects.reads

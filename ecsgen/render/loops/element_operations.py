@@ -123,7 +123,8 @@ def _sign(type_: Type, operand: Code) -> Code:
     )
 
 
-def _choice(type_: Type, test: Code, *values: Code) -> Code:
+def choose(type_: Type, test: Code, *values: Code) -> Code:
+    """Return the first of two values where a test is true, else the second."""
     then, otherwise = (
         value if value.is_number else wrap_to_type(value, type_.scalar) for value in values
     )
@@ -158,7 +159,7 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "and": lambda type_, left, right: infix("and", Precedence.AND, left, right),
     "or": lambda type_, left, right: infix("or", Precedence.OR, left, right),
     "not": lambda type_, operand: Code(f"not {operand.within(Precedence.NOT)}", Precedence.NOT),
-    "if": _choice,
+    "if": choose,
     "min": partial(extreme_of, "min"),
     "max": partial(extreme_of, "max"),
 }

@@ -325,7 +325,7 @@ def is_flat(source: RowSource, program: Program) -> bool:
         return False
     if program.is_sequential or program.effects.referenced_components or program.is_order_dependent:
         return False
-    if program.has_blocks or any(step.index for step in program.actions):
+    if program.has_blocks or any(step.changes_part for step in program.actions):
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False

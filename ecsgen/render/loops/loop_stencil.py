@@ -46,7 +46,9 @@ def is_stencil(program: tree.Program) -> bool:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
             return False
-    if any(node.type.shape for node in program.nodes):  # element indices would be signed
+    if any(node.type.shape for node in program.nodes) or any(
+        step.items for step in program.actions
+    ):  # element indices would be signed
         return False
     aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
     return all(
