@@ -13,7 +13,8 @@ from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.operations import AGGREGATES
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.kernels.type_rules import Operand, give_default_type
+from ecsgen.kernels.type_rules import Operand, convert_for_target, give_default_type
+from ecsgen.kernels.type_rules import cast as cast_type
 from ecsgen.model import Component, Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -25,6 +26,8 @@ NO_DRAWS: Final = NoDraws(
     "an aggregate over neighbours cannot draw random numbers", "draw into a local in a step before"
 )
 CHANCES: Final = ("choice", "min_by", "max_by")
+OPTIONS: Final = frozenset(("where", "weight", "none"))
+"""Keywords of aggregates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class NeighbourScopes:
 
     def scope_of(self, node: ast.Call) -> NeighbourScope:
         """Return the neighbourhood that an aggregate names; the only one needs no name."""
-        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        parts = [*node.args, *(word.value for word in node.keywords if word.arg != "none")]
         names = (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
         asked = (name for name in names if name in self.by_name and name not in self.loops)
         named = list(dict.fromkeys(asked))
@@ -237,9 +240,12 @@ def type_aggregate(
         raise KernelError("E813", message, node, "give it a local name in a step before")
     first = node.args[0] if node.args and name == "count" else None
     is_neighbour = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
+    options = {keyword.arg: keyword.value for keyword in node.keywords}
+    _check_options(node, name, options)
     nears.current = near.name
     try:
-        where = _where(node, infer)
+        where = _condition(options.get("where"), infer)
+        weight = _weight(options.get("weight"), infer)
         arguments = [] if is_neighbour else node.args
         values = [give_default_type(infer(argument)) for argument in arguments]
     finally:
@@ -253,18 +259,42 @@ def type_aggregate(
             message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
             raise KernelError("E803", message, argument)
     type_ = _type(name, value.type, node.args[0])
-    return tree.NeighbourAggregate(type_, function, value, near.name, where, tuple(keys), number)
+    none = None
+    if (none_node := options.get("none")) is not None:  # of the row, not of a neighbour
+        none = convert_for_target(infer(none_node), type_, none_node)
+    return tree.NeighbourAggregate(
+        type_, function, value, near.name, where, tuple(keys), number, weight, none
+    )
 
 
-def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
-    if not node.keywords:
+def _check_options(node: ast.Call, name: str, options: Mapping[str | None, ast.expr]) -> None:
+    if "weight" in options and name != "choice":
+        raise KernelError("E801", "only 'choice' takes a weight", options["weight"])
+    if "none" in options and name == "count":
+        message = "'count' takes no 'none': without neighbours it is 0"
+        raise KernelError("E801", message, options["none"])
+
+
+def _weight(node: ast.expr | None, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
+    if node is None:
         return None
-    (keyword,) = node.keywords
-    condition = give_default_type(infer(keyword.value))
+    weight = give_default_type(infer(node))
+    if weight.type.shape or not weight.type.is_number:
+        message = f"a weight is a number without a shape, not {weight.type}"
+        raise KernelError("E803", message, node)
+    return cast_type(weight, "f64")
+
+
+def _condition(
+    node: ast.expr | None, infer: Callable[[ast.expr], Operand]
+) -> tree.Expression | None:
+    if node is None:
+        return None
+    condition = give_default_type(infer(node))
     if condition.type != BOOL:
         hint = "compare it with something, as in `where=distance > 0`"
         message = f"a condition is a bool, not {condition.type}"
-        raise KernelError("E803", message, keyword.value, hint)
+        raise KernelError("E803", message, node, hint)
     return condition
 
 
@@ -275,6 +305,11 @@ def _type(name: str, type_: Type, node: ast.expr) -> Type:
             raise KernelError("E803", f"'count' takes a condition, not {type_}", node, hint)
         return Type("i64")
     if name == "nearest" or name in CHANCES:
+        return type_
+    if name == "mode":
+        if type_.shape or type_.is_float:
+            message = f"'mode' takes integers, bools, members or handles, not {type_}"
+            raise KernelError("E803", message, node)
         return type_
     if not type_.is_number:
         hint = "'count' counts neighbours for which it is true" if type_.is_bool else ""

@@ -13,6 +13,7 @@ from ecsgen.kernels.grid_functions import GridFunctions
 from ecsgen.kernels.literals import Literal, resolve_literal
 from ecsgen.kernels.neighbour_aggregates import (
     NO_DRAWS,
+    OPTIONS,
     begins_with_other,
     is_aggregate,
     type_aggregate,
@@ -171,7 +172,7 @@ class TypeChecker:
             raise KernelError("E801", message, node)
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
-        if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= {"where"}:
+        if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= OPTIONS:
             if near is None and self._scope.has_invalid_neighbours:
                 raise make_silent_error(node)
             return type_aggregate(node, name, near, self.infer, no_draws)

@@ -230,7 +230,7 @@ class Occupied:
 
 
 AggregateFunction = Literal[
-    "count", "sum", "mean", "min", "max", "nearest", "choice", "min_by", "max_by"
+    "count", "sum", "mean", "min", "max", "nearest", "mode", "choice", "min_by", "max_by"
 ]
 
 
@@ -252,6 +252,10 @@ class NeighbourAggregate:
     """Keys of `min_by` and `max_by`, compared in order."""
     number: int = -1
     """The index of the random number that decides among equals; -1 without one."""
+    weight: Expression | None = None
+    """Of `choice`: an f64 to which each neighbour's chance is proportional."""
+    none: Expression | None = None
+    """The row's value without neighbours, of the type's scalar, and of its shape or none."""
 
     @property
     def is_random(self) -> bool:
@@ -713,7 +717,7 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Exists: ("handle",),
     Coordinates: ("handle",),
     CellAt: ("coordinates",),
-    NeighbourAggregate: ("value", "keys", "where"),
+    NeighbourAggregate: ("value", "keys", "where", "weight", "none"),
 }
 """The attributes with an expression, None, or several expressions."""
 

@@ -599,9 +599,11 @@ class BlockBody:
         emit, pairs, aggregate = self.emit, self.pairs, statement.aggregate
         pairs.indent = emit.indent
         out = emit.working.acquire(kind_of(statement.to.type))
-        selected, arguments = self._selected_pairs(aggregate), []
+        selected, arguments = self._selected_pairs(aggregate), list[str]()
         method = "choice" if aggregate.is_random else aggregate.function
-        if aggregate.is_random:
+        if aggregate.weight is not None:
+            arguments.append("0")  # a single one is left
+        elif aggregate.is_random:
             drawn = emit.working.acquire(("i64", (), ElementOrder.ROWS))
             operands = [f"{selected}.counts", drawn.text, "_word", "_bits"]
             emit.run("draw_range", "_row_keys", str(aggregate.number), *operands)
@@ -612,6 +614,10 @@ class BlockBody:
         emit.run(f"{selected}.{method}", *arguments, out.text)
         if value is not None:
             pairs.working.release(value)
+        if aggregate.none is not None:
+            none = emit.value(aggregate.none)
+            emit.run("put_where", out.text, f"{selected}.counts == 0", none.text)
+            emit.working.release(none)
         return out
 
     def _selected_pairs(self, aggregate: tree.NeighbourAggregate) -> str:
@@ -628,6 +634,15 @@ class BlockBody:
             arguments = [choose, as_typed(value), str(number == 0)]
             self.emit.write(f"_selected = {selected}.best({', '.join(arguments)})")
             pairs.working.release(value)
+            selected = "_selected"
+        if aggregate.weight is not None:
+            drawn = self.emit.working.acquire(("f64", (), ElementOrder.ROWS))
+            parts = ["_row_keys", str(aggregate.number), drawn.text, "_word", "_bits"]
+            self.emit.run("draw_random", *parts)
+            weight = pairs.value(aggregate.weight)
+            self.emit.write(f"_selected = {selected}.weighted({as_typed(weight)}, {drawn.text})")
+            pairs.working.release(weight)
+            self.emit.working.release(drawn)
             selected = "_selected"
         return selected
 

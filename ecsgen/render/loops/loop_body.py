@@ -654,6 +654,10 @@ class LoopBody(LoopEmitter):
             return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
         return f"range_at({self.row_key}, {number}, {count})"
 
+    def drawn_number(self, number: int) -> str:
+        """Return the expression for a random number in [0, 1)."""
+        return f"random_at({self.row_key}, {number})"
+
     def row_of_chosen(self, component: str, held: Value) -> str:
         """Return the variable for a chosen entity's row, known to later steps; "" if it is not."""
         if not self.lookups.knows_chosen_row(component):

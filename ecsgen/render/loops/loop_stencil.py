@@ -52,7 +52,9 @@ def is_stencil(program: tree.Program) -> bool:
         return False
     aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
     return all(
-        node.function in _FUNCTIONS and (node.where is None or node.function == "count")
+        node.function in _FUNCTIONS
+        and (node.where is None or node.function == "count")
+        and node.none is None
         for node in aggregates
     )
 
