@@ -309,7 +309,7 @@ class _Lowering:
 
     def _is_position(self, field: str) -> bool:
         """Return True if a field has the positions by which rows with turns find neighbours."""
-        nears = [near for near in self._program.neighbourhoods if near.on is None]
+        nears = [near for near in self._program.neighbourhoods if near.is_in_space]
         return self._program.takes_turns and any(field == near.position.text for near in nears)
 
     def _reads_from_copy(self, node: tree.ReferencedField) -> bool:

@@ -35,8 +35,8 @@ class NeighbourScope:
     """The meaning of the names of one neighbourhood."""
 
     name: str
-    offset_type: Type
-    """The type of an offset to a neighbour."""
+    offset_type: Type | None
+    """The type of an offset to a neighbour; None without a common space."""
     members: Mapping[str, Component]
     """The neighbours' components by name: OWN, in the world the component's name, of cells the
     grid's own."""
@@ -49,14 +49,20 @@ class NeighbourScope:
     @property
     def is_cells(self) -> bool:
         """True if the neighbours are cells."""
-        return self.on is not None and not self.on.occupant
+        return any(component.grid is not None for component in self.members.values())
 
-    def measure(self, name: str) -> tree.Offset | tree.Distance | None:
-        """Return the expression for `offset` or `distance`; None for other names."""
+    def measure(self, name: str, node: ast.AST) -> tree.Offset | tree.Distance | None:
+        """Return the expression for `offset` or `distance`; None for other names. Raises E813
+        without a common space."""
+        if name not in (OFFSET, DISTANCE):
+            return None
+        if self.offset_type is None:
+            message = f"{quote(self.name)} are all rows, and no space says how far they are"
+            raise KernelError("E813", message, node)
         if name == OFFSET:
             return tree.Offset(self.offset_type, self.name)
         distance = Type(self.offset_type.scalar if self.on is None else "f64")
-        return tree.Distance(distance, self.name) if name == DISTANCE else None
+        return tree.Distance(distance, self.name)
 
     def itself(self, node: ast.AST) -> tree.NeighbourField:
         """Return the neighbour's entity, or the id of an unowned row. Raises E802 without both."""
@@ -101,7 +107,7 @@ class NeighbourScopes:
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
         near = self._require(node.id, node)
-        return near.measure(node.id) or near.itself(node)
+        return near.measure(node.id, node) or near.itself(node)
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """Return the expression for `other.field`, `other.Component.field` or `prey.offset`; None
@@ -115,7 +121,7 @@ class NeighbourScopes:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return tree.NeighbourField(tree.HANDLE, tree.ENTITY, near.owner_component, near.name)
         if path[0] in (OFFSET, DISTANCE):  # what follows is an element of it
-            return near.measure(path[0]) if len(path) == 1 else None
+            return near.measure(path[0], node) if len(path) == 1 else None
         return self._field(near, path, node)
 
     def _field(
@@ -166,10 +172,12 @@ class NeighbourScopes:
         return self.by_name[self.current]
 
     def nearest(self, node: ast.expr) -> str:
-        """Return the text of an aggregate that takes the nearest of the neighbours in a target."""
+        """Return the text of an aggregate that takes the nearest of the neighbours in a target, or
+        any of them without a common space."""
         near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
         is_entity = near.name == tree.OTHER and near.owner_component is not None
-        return f"nearest({near.name}.entity)" if is_entity else f"nearest({near.name})"
+        which = "choice" if near.offset_type is None else "nearest"
+        return f"{which}({near.name}.entity)" if is_entity else f"{which}({near.name})"
 
     def scope_of(self, node: ast.Call) -> NeighbourScope:
         """Return the neighbourhood that an aggregate names; the only one needs no name."""
@@ -240,6 +248,8 @@ def type_aggregate(
         raise KernelError("E813", message, node, "give it a local name in a step before")
     first = node.args[0] if node.args and name == "count" else None
     is_neighbour = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
+    if name == "nearest":
+        near.measure(DISTANCE, node)
     options = {keyword.arg: keyword.value for keyword in node.keywords}
     _check_options(node, name, options)
     nears.current = near.name

@@ -308,14 +308,21 @@ class GridNeighbourhood:
 class Neighbourhood:
     """The neighbours of a kernel's rows."""
 
-    radius: Argument | FieldValue | float
+    radius: Argument | FieldValue | float | None
+    """None: all rows are neighbours."""
     position: FieldValue
-    """The field with positions, or with cells; for rows that are cells their ids."""
+    """The field with positions, or with cells; for rows that are cells their ids. Of all rows,
+    without a space in common, the neighbours' entity."""
     among: str = ""
     """The source of the neighbours: a group, a query or a component; empty: the kernel's own."""
     name: str = OTHER
     on: GridNeighbourhood | None = None
-    """None in a continuous space."""
+    """None in a continuous space, and without a radius."""
+
+    @property
+    def is_in_space(self) -> bool:
+        """True if the neighbours are those within a radius, in a continuous space."""
+        return self.on is None and self.radius is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -638,7 +645,7 @@ class Program:
     def single_neighbourhood(self) -> Neighbourhood | None:
         """The only neighbourhood, if it is in a continuous space; else None."""
         (only,) = self.neighbourhoods if len(self.neighbourhoods) == 1 else (None,)
-        return None if only is None or only.on is not None else only
+        return only if only is not None and only.is_in_space else None
 
     def neighbourhood(self, name: str) -> Neighbourhood:
         """Return the neighbourhood of a name."""

@@ -379,7 +379,11 @@ class AggregateLoop:
         square = emit.names.allocate("square")
         for variable in self._each_neighbour(Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")
-            with emit.block(f"if {variable} == 0 or {square} < {least}"):
+            test = f"{variable} == 0 or {square} < {least}"
+            if near.may_be_nowhere:
+                test = f"{first} == {self._count} or {square} < {least}"
+                emit.write(f"if {square} != {square}:", "    continue")
+            with emit.block(f"if {test}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")
         with emit.block(f"if {first} < {self._count}"):
             self._select_neighbour(self._list_item(first), value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Number, Type
+from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_operations import element_of
 from ecsgen.render.loops.element_values import (
     UNROLLED,
@@ -25,6 +26,7 @@ from ecsgen.render.loops.element_values import (
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
 from ecsgen.render.loops.loop_aggregates import AggregateLoop, shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
+from ecsgen.render.loops.loop_everybody import AllNeighbours
 from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
@@ -182,7 +184,7 @@ class LoopBody(LoopEmitter):
                 return self._nears[node.near].neighbour_value(node)
             case tree.Occupied():
                 near = self._nears[node.near]
-                assert isinstance(near, GridNeighbours)
+                assert isinstance(near, GridNeighbours | AllNeighbours)
                 return near.occupied(node)
             case tree.Coordinates():
                 return self.grids.coordinates(node, self)
@@ -425,7 +427,7 @@ class LoopBody(LoopEmitter):
     def _loop_over_neighbours(self, loop: lowered.ForNeighbours) -> None:
         near = self._nears[loop.near]
         with AggregateLoop(self, near).neighbours(loop.needs_offset), self._inside_loop():
-            if test := self._dead_neighbour_test(near):
+            if test := self.dead_neighbour_test(near.join, near.row_of):
                 self.write(f"if {test}:", "    continue")
             whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
             whom = f"int({whom})" if whom and self.builder.is_plain else whom
@@ -433,16 +435,16 @@ class LoopBody(LoopEmitter):
                 self._block(loop.body)
         self._end_row_after(loop)
 
-    def _dead_neighbour_test(self, near: NeighbourAccess) -> str:
-        """Return the test that a neighbour has died since the loop began; "" if none can."""
+    def dead_neighbour_test(self, join: NeighbourJoin, row_of: Callable[[str], str]) -> str:
+        """Return the test that a neighbour, with these rows, has died since; "" if none can."""
         tests = []
-        for owner, component in near.join.components.items():
+        for owner, component in join.components.items():
             if marks := self.lookups.despawned_rows(component.name):
-                tests.append(f"{marks}[{near.row_of(owner)}]")
-        components = near.join.components.items()
+                tests.append(f"{marks}[{row_of(owner)}]")
+        components = join.components.items()
         owned = next((name for name, c in components if c.owner == "entity"), None)
         if owned is not None:
-            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, near.join.near.name)
+            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, join.near.name)
             alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
             tests += [f"not ({alive})"] if alive else []
         return " or ".join(tests)

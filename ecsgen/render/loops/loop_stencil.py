@@ -41,7 +41,8 @@ def is_stencil(program: tree.Program) -> bool:
     if program.has_blocks:  # vector loops have no branches
         return False
     for near in program.neighbourhoods:
-        on, radius = near.on, near.radius
+        on = near.on
+        radius: object = near.radius
         if on is None or on.occupant or near.position.name != tree.CELL_ID:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
@@ -84,7 +85,7 @@ class Stencil(NeighbourAccess):
 
     def __init__(self, listed: GridNeighbours, builder: FunctionBuilder) -> None:
         super().__init__(listed.join, builder)
-        radius = listed.join.near.radius
+        radius: object = listed.join.near.radius
         assert isinstance(radius, int)
         self.radius = radius
         self.axes_name = listed.axes_name
