@@ -254,7 +254,7 @@ def type_aggregate(
     _check_options(node, name, options)
     nears.current = near.name
     try:
-        where = _condition(options.get("where"), infer)
+        where = type_condition(options["where"], infer) if "where" in options else None
         weight = _weight(options.get("weight"), infer)
         arguments = [] if is_neighbour else node.args
         values = [give_default_type(infer(argument)) for argument in arguments]
@@ -295,11 +295,8 @@ def _weight(node: ast.expr | None, infer: Callable[[ast.expr], Operand]) -> tree
     return cast_type(weight, "f64")
 
 
-def _condition(
-    node: ast.expr | None, infer: Callable[[ast.expr], Operand]
-) -> tree.Expression | None:
-    if node is None:
-        return None
+def type_condition(node: ast.expr, infer: Callable[[ast.expr], Operand]) -> tree.Expression:
+    """Return the expression for `where=`. Raises E803."""
     condition = give_default_type(infer(node))
     if condition.type != BOOL:
         hint = "compare it with something, as in `where=distance > 0`"

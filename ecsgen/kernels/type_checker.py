@@ -165,11 +165,15 @@ class TypeChecker:
         if not isinstance(node.func, ast.Name):
             raise unsupported(node, node, hints.of_call(node))
         name, near = node.func.id, self._scope.neighbours
-        is_asking = near is not None and bool(near.current)
+        is_choosing = self._scope.candidate is not None
+        is_asking = is_choosing or (near is not None and bool(near.current))
         no_draws = NO_DRAWS if is_asking else self._scope.no_draws
         if name in operations.COMMANDS:
             message = f"{quote(name)} is a step of its own, not a part of one"
             raise KernelError("E801", message, node)
+        if is_choosing and (self._grids.is_choice(node, name) or is_aggregate(node, name)):
+            message = "the condition of a choice asks no questions"
+            raise KernelError("E813", message, node, "give it a local name in a step before")
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
         if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= OPTIONS:

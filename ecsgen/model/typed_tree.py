@@ -318,6 +318,8 @@ class Neighbourhood:
     name: str = OTHER
     on: GridNeighbourhood | None = None
     """None in a continuous space, and without a radius."""
+    has_itself: bool = False
+    """True if the row itself and others of its entity are among them: candidates of a choice."""
 
     @property
     def is_in_space(self) -> bool:

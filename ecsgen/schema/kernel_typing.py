@@ -57,6 +57,7 @@ def type_kernel(
     number, drawn = numbering([] if where is None else [where], first)
     where = None if where is None else number(where)
     steps, drawn = _steps(kernel, scope, drawn)
+    nears = (*nears, *scope.choices.values())
     program = _program(kernel, scope, where, steps, stream_field if drawn else None, nears)
     neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
     if program.runs_by_level:

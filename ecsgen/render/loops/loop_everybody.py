@@ -75,6 +75,8 @@ class AllNeighbours(SpaceNeighbours):
     def _own_tests(self, body: RowLoop) -> list[str]:
         """Return the tests that a candidate is neither the row nor of the same entity."""
         join, components = self.join, self.join.components
+        if join.near.has_itself:
+            return []
         shared = {n: c for n, c in components.items() if n in join.source.components}
         for name, component in shared.items():
             if component.owner == "none" or component.instances == "one":
