@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.neighbour_aggregates import NeighbourScope, type_condition
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.references import target_of_id
@@ -37,8 +38,12 @@ class GridFunctions:
     def type_choice(self, node: ast.Call, name: str, no_draws: NoDraws | None) -> tree.Expression:
         """Return the expression for `choice(C)` or `random_empty(C)`. Raises E808, E810, E812."""
         check_count(name, node, 1, 1)
-        if node.keywords:
-            raise KernelError("E801", "the choice is among all rows: it takes no 'where'", node)
+        options = {keyword.arg: keyword.value for keyword in node.keywords}
+        if options.keys() - ({"where"} if name == "choice" else set()):
+            message = "the choice is among all rows: it takes 'where' alone"
+            if name == "random_empty":
+                message = "the choice is among all empty cells: it takes no 'where'"
+            raise KernelError("E801", message, node)
         component = self._component(node.args[0])
         if no_draws is not None:
             raise KernelError("E812", no_draws.message, node, no_draws.hint)
@@ -48,10 +53,33 @@ class GridFunctions:
                 raise KernelError("E810", message, node.args[0], "give it the key 'on'")
             kind = Type("u64", (), f"id<{component.on.grid}>")
             return tree.RandomChoice(kind, "empty", component.name, position_of(node))
+        if options:
+            return self._choice_where(component, options["where"], node)
         kind = tree.HANDLE
         if component.owner == "none":
             kind = Type("u64", (), f"id<{component.name}>")
         return tree.RandomChoice(kind, "any", component.name, position_of(node))
+
+    def _choice_where(
+        self, component: Component, where: ast.expr, node: ast.Call
+    ) -> tree.NeighbourAggregate:
+        """Return a choice among the rows of a component for which a condition is true."""
+        scope, name = self.scope, f"any_{component.name}_"
+        owner = tree.OWN if scope.reference_scope.home == component.name else component.name
+        owner_component = owner if component.owner == "entity" else None
+        scope.candidate = NeighbourScope(name, None, {owner: component}, owner_component)
+        scope.hidden |= {f"{owner}.{field.name}" for field in component.indirect_fields if owner}
+        try:
+            value, condition = scope.candidate.itself(node), type_condition(where, self.infer)
+        finally:
+            scope.candidate = None
+        position = tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)
+        scope.choices[name] = tree.Neighbourhood(
+            None, position, component.name, name, has_itself=True
+        )
+        return tree.NeighbourAggregate(
+            value.type, "choice", value, name, condition, (), position_of(node)
+        )
 
     def _component(self, node: ast.expr) -> Component:
         name, references = node.id if isinstance(node, ast.Name) else "", self.scope.reference_scope

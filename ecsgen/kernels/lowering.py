@@ -72,10 +72,9 @@ class _Lowering:
     def _pure(self, node: tree.Expression) -> tree.Expression:
         match node:
             case tree.ReferencedField():
-                source, local = self._field_of_row(node), self._name(node)
-                from_copy = self._reads_from_copy(node)
-                self._out.append(statements.ReadField(local, source, node.default, from_copy))
-                return local
+                return self._read_field(node, self._name(node))
+            case tree.Item(base=tree.ReferencedField() as field):
+                return self._read_field(field, self._name(node), node.indices)
             case tree.Exists():
                 row, local = self._row(node), self._name(node)
                 self._out.append(statements.RowExists(local, row))
@@ -92,6 +91,17 @@ class _Lowering:
                 self._out.append(statements.ChooseRandom(local, node))
                 return local
         return tree.map_children(node, self._pure)
+
+    def _read_field(
+        self,
+        node: tree.ReferencedField,
+        local: tree.Local,
+        indices: tuple[tree.Expression, ...] = (),
+    ) -> tree.Local:
+        items = tuple(map(self._pure, indices))
+        source, from_copy = self._field_of_row(node, (), items), self._reads_from_copy(node)
+        self._out.append(statements.ReadField(local, source, node.default, from_copy))
+        return local
 
     def _name(self, like: tree.Expression) -> tree.Local:
         self._n_names += 1
@@ -111,9 +121,12 @@ class _Lowering:
         return self._rows[key]
 
     def _field_of_row(
-        self, node: tree.ReferencedField, index: tuple[int, ...] = ()
+        self,
+        node: tree.ReferencedField,
+        index: tuple[int, ...] = (),
+        items: tuple[tree.Expression, ...] = (),
     ) -> statements.FieldOfRow:
-        return statements.FieldOfRow(self._row(node), node.name, node.type, index)
+        return statements.FieldOfRow(self._row(node), node.name, node.type, index, items)
 
     def _list(self, near: str) -> None:
         if near not in self._listed:
@@ -209,17 +222,17 @@ class _Lowering:
             case tree.Despawn() | tree.Spawn():
                 self._command(target, step.value)
                 return
+        items = tuple(map(self._pure, step.items))
         value = self._pure(step.value)
         if isinstance(target, tree.Local):
-            self._out.append(
-                statements.SetLocal(target, value, target.name not in self._locals, step.index)
-            )
+            is_new = target.name not in self._locals
+            self._out.append(statements.SetLocal(target, value, is_new, step.index, items))
             self._locals.add(target.name)
         elif self._is_cell_reference(target.owner or self._home, target.name):
             self._out.append(statements.MoveToCell(target, None, value))
             self._forget_rows()
         else:
-            self._out.append(statements.WriteField(target, step.index, value))
+            self._out.append(statements.WriteField(target, step.index, value, items))
             if self._is_position(target.text):
                 self._out.append(statements.UpdatePosition(target))
             self._forget_field(target.text)
@@ -250,7 +263,9 @@ class _Lowering:
             self._rows, self._listed = {}, set()
 
     def _send(self, step: tree.Step, target: tree.ReferencedField) -> None:
-        destination, value = self._field_of_row(target, step.index), self._pure(step.value)
+        items = tuple(map(self._pure, step.items))
+        destination = self._field_of_row(target, step.index, items)
+        value = self._pure(step.value)
         self._check_sender()
         if self._is_cell_reference(target.component, target.name):
             owner = tree.OWN if self._home == target.component else target.component
@@ -297,7 +312,7 @@ class _Lowering:
 
     def _is_position(self, field: str) -> bool:
         """Return True if a field has the positions by which rows with turns find neighbours."""
-        nears = [near for near in self._program.neighbourhoods if near.on is None]
+        nears = [near for near in self._program.neighbourhoods if near.is_in_space]
         return self._program.takes_turns and any(field == near.position.text for near in nears)
 
     def _reads_from_copy(self, node: tree.ReferencedField) -> bool:

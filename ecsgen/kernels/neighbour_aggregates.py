@@ -13,7 +13,8 @@ from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.operations import AGGREGATES
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.kernels.type_rules import Operand, give_default_type
+from ecsgen.kernels.type_rules import Operand, convert_for_target, give_default_type
+from ecsgen.kernels.type_rules import cast as cast_type
 from ecsgen.model import Component, DerivedValue, Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -25,6 +26,8 @@ NO_DRAWS: Final = NoDraws(
     "an aggregate over neighbours cannot draw random numbers", "draw into a local in a step before"
 )
 CHANCES: Final = ("choice", "min_by", "max_by")
+OPTIONS: Final = frozenset(("where", "weight", "none"))
+"""Keywords of aggregates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class NeighbourScope:
     """The meaning of the names of one neighbourhood."""
 
     name: str
-    offset_type: Type
-    """The type of an offset to a neighbour."""
+    offset_type: Type | None
+    """The type of an offset to a neighbour; None without a common space."""
     members: Mapping[str, Component]
     """The neighbours' components by name: OWN, in the world the component's name, of cells the
     grid's own."""
@@ -46,14 +49,20 @@ class NeighbourScope:
     @property
     def is_cells(self) -> bool:
         """True if the neighbours are cells."""
-        return self.on is not None and not self.on.occupant
+        return any(component.grid is not None for component in self.members.values())
 
-    def measure(self, name: str) -> tree.Offset | tree.Distance | None:
-        """Return the expression for `offset` or `distance`; None for other names."""
+    def measure(self, name: str, node: ast.AST) -> tree.Offset | tree.Distance | None:
+        """Return the expression for `offset` or `distance`; None for other names. Raises E813
+        without a common space."""
+        if name not in (OFFSET, DISTANCE):
+            return None
+        if self.offset_type is None:
+            message = f"{quote(self.name)} are all rows, and no space says how far they are"
+            raise KernelError("E813", message, node)
         if name == OFFSET:
             return tree.Offset(self.offset_type, self.name)
         distance = Type(self.offset_type.scalar if self.on is None else "f64")
-        return tree.Distance(distance, self.name) if name == DISTANCE else None
+        return tree.Distance(distance, self.name)
 
     def itself(self, node: ast.AST) -> tree.NeighbourField:
         """Return the neighbour's entity, or the id of an unowned row. Raises E802 without both."""
@@ -102,7 +111,7 @@ class NeighbourScopes:
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
         near = self._require(node.id, node)
-        return near.measure(node.id) or near.itself(node)
+        return near.measure(node.id, node) or near.itself(node)
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """Return the expression for `other.field`, `other.Component.field` or `prey.offset`; None
@@ -116,7 +125,7 @@ class NeighbourScopes:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return tree.NeighbourField(tree.HANDLE, tree.ENTITY, near.owner_component, near.name)
         if path[0] in (OFFSET, DISTANCE):  # what follows is an element of it
-            return near.measure(path[0]) if len(path) == 1 else None
+            return near.measure(path[0], node) if len(path) == 1 else None
         return self._field(near, path, node)
 
     def _field(
@@ -169,14 +178,16 @@ class NeighbourScopes:
         return self.by_name[self.current]
 
     def nearest(self, node: ast.expr) -> str:
-        """Return the text of an aggregate that takes the nearest of the neighbours in a target."""
+        """Return the text of an aggregate that takes the nearest of the neighbours in a target, or
+        any of them without a common space."""
         near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
         is_entity = near.name == tree.OTHER and near.owner_component is not None
-        return f"nearest({near.name}.entity)" if is_entity else f"nearest({near.name})"
+        which = "choice" if near.offset_type is None else "nearest"
+        return f"{which}({near.name}.entity)" if is_entity else f"{which}({near.name})"
 
     def scope_of(self, node: ast.Call) -> NeighbourScope:
         """Return the neighbourhood that an aggregate names; the only one needs no name."""
-        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        parts = [*node.args, *(word.value for word in node.keywords if word.arg != "none")]
         names = (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
         asked = (name for name in names if name in self.by_name and name not in self.loops)
         named = list(dict.fromkeys(asked))
@@ -243,9 +254,14 @@ def type_aggregate(
         raise KernelError("E813", message, node, "give it a local name in a step before")
     first = node.args[0] if node.args and name == "count" else None
     is_neighbour = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
+    if name == "nearest":
+        near.measure(DISTANCE, node)
+    options = {keyword.arg: keyword.value for keyword in node.keywords}
+    _check_options(node, name, options)
     nears.current = near.name
     try:
-        where = _where(node, infer)
+        where = type_condition(options["where"], infer) if "where" in options else None
+        weight = _weight(options.get("weight"), infer)
         arguments = [] if is_neighbour else node.args
         values = [give_default_type(infer(argument)) for argument in arguments]
     finally:
@@ -259,18 +275,39 @@ def type_aggregate(
             message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
             raise KernelError("E803", message, argument)
     type_ = _type(name, value.type, node.args[0])
-    return tree.NeighbourAggregate(type_, function, value, near.name, where, tuple(keys), number)
+    none = None
+    if (none_node := options.get("none")) is not None:  # of the row, not of a neighbour
+        none = convert_for_target(infer(none_node), type_, none_node)
+    return tree.NeighbourAggregate(
+        type_, function, value, near.name, where, tuple(keys), number, weight, none
+    )
 
 
-def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
-    if not node.keywords:
+def _check_options(node: ast.Call, name: str, options: Mapping[str | None, ast.expr]) -> None:
+    if "weight" in options and name != "choice":
+        raise KernelError("E801", "only 'choice' takes a weight", options["weight"])
+    if "none" in options and name == "count":
+        message = "'count' takes no 'none': without neighbours it is 0"
+        raise KernelError("E801", message, options["none"])
+
+
+def _weight(node: ast.expr | None, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
+    if node is None:
         return None
-    (keyword,) = node.keywords
-    condition = give_default_type(infer(keyword.value))
+    weight = give_default_type(infer(node))
+    if weight.type.shape or not weight.type.is_number:
+        message = f"a weight is a number without a shape, not {weight.type}"
+        raise KernelError("E803", message, node)
+    return cast_type(weight, "f64")
+
+
+def type_condition(node: ast.expr, infer: Callable[[ast.expr], Operand]) -> tree.Expression:
+    """Return the expression for `where=`. Raises E803."""
+    condition = give_default_type(infer(node))
     if condition.type != BOOL:
         hint = "compare it with something, as in `where=distance > 0`"
         message = f"a condition is a bool, not {condition.type}"
-        raise KernelError("E803", message, keyword.value, hint)
+        raise KernelError("E803", message, node, hint)
     return condition
 
 
@@ -281,6 +318,11 @@ def _type(name: str, type_: Type, node: ast.expr) -> Type:
             raise KernelError("E803", f"'count' takes a condition, not {type_}", node, hint)
         return Type("i64")
     if name == "nearest" or name in CHANCES:
+        return type_
+    if name == "mode":
+        if type_.shape or type_.is_float:
+            message = f"'mode' takes integers, bools, members or handles, not {type_}"
+            raise KernelError("E803", message, node)
         return type_
     if not type_.is_number:
         hint = "'count' counts neighbours for which it is true" if type_.is_bool else ""

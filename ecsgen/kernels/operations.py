@@ -183,6 +183,7 @@ AGGREGATES: Final = _table(
     Operator(
         "nearest", 1, Rule.AGGREGATE, "that of the nearest; 0, false, null without neighbours"
     ),
+    Operator("mode", 1, Rule.AGGREGATE, "the most frequent value, of several the one first met"),
     Operator("choice", 1, Rule.AGGREGATE, "that of one of them, each as likely; 0, false, null"),
     Operator("max_by", 2, Rule.AGGREGATE, "the first, of whom the next ones are greatest"),
     Operator("min_by", 2, Rule.AGGREGATE, "the first, of whom the next ones are least"),

@@ -101,7 +101,7 @@ class References:
         references = self.scope.reference_scope
         if references.refusal:
             raise KernelError("E810", references.refusal, node, references.hint)
-        base = handle.base if isinstance(handle, tree.Element) else handle
+        base = handle.base if isinstance(handle, tree.Element | tree.Item) else handle
         near = self.scope.neighbours
         is_of_loop = near is not None and getattr(base, "near", "") in near.loops.values()
         named = node.value if isinstance(node, ast.Subscript) else node

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels import hints
 from ecsgen.kernels.literals import Literal
-from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScopes
+from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScope, NeighbourScopes
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.random_numbers import NoDraws
@@ -102,6 +102,9 @@ class Scope:
     neighbours: NeighbourScopes | None = None
     has_tick: bool = False  # `tick` is the world's time, unless a name of the schema shadows it
     occupants: Mapping[str, Component] = field(default_factory=dict)  # rows on cells, by owner
+    candidate: NeighbourScope | None = None  # of the choice whose condition is being typed
+    choices: dict[str, tree.Neighbourhood] = field(default_factory=dict)
+    """The rows among which `choice(C, where=c)` chooses, by name."""
     has_invalid_neighbours: bool = False  # an error before left the neighbours out
     locals_: dict[str, tree.Local] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)  # locals that are set on all ways to a step
@@ -198,6 +201,13 @@ class Scope:
             return value
         if not isinstance(node.value, ast.Name):
             return None
+        if self.candidate is not None:
+            ((owner, component),), near = self.candidate.members.items(), self.candidate.name
+            if node.value.id == component.name:
+                return tree.with_fields(
+                    self.field(component.readable, owner, component.name, node),
+                    lambda read: tree.NeighbourField(read.type, read.name, owner, near),
+                )
         holder = node.value.id
         if holder in self.locals_ or holder in self.arguments or holder in self.own_names:
             return None

@@ -32,6 +32,8 @@ class FieldOfRow:
     type: Type
     """The type of the field."""
     index: tuple[int, ...] = ()
+    items: tuple[tree.Expression, ...] = ()
+    """The indices of an element, if they are computed."""
 
     @property
     def text(self) -> str:
@@ -112,11 +114,12 @@ class SetLocal(Statement):
     value: tree.Expression
     is_new: bool
     index: tuple[int, ...] = ()
+    items: tuple[tree.Expression, ...] = ()
 
     @property
     def type(self) -> Type:
         """The type of the written element."""
-        return self.to.type.of_shape(self.to.type.shape[len(self.index) :])
+        return self.to.type.of_shape(self.to.type.shape[len(self.index) or len(self.items) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +129,12 @@ class WriteField(Statement):
     to: tree.FieldValue
     index: tuple[int, ...]
     value: tree.Expression
+    items: tuple[tree.Expression, ...] = ()
 
     @property
     def type(self) -> Type:
         """The type of the written element."""
-        return self.to.type.of_shape(self.to.type.shape[len(self.index) :])
+        return self.to.type.of_shape(self.to.type.shape[len(self.index) or len(self.items) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,8 @@ class SendMessage(Statement):
     @property
     def type(self) -> Type:
         """The type of the changed element."""
-        return self.to.type.of_shape(self.to.type.shape[len(self.to.index) :])
+        shape = self.to.type.shape
+        return self.to.type.of_shape(shape[len(self.to.index) or len(self.to.items) :])
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,10 +263,10 @@ class StepChecker:
             if node.id in {*scope.locals_, *scope.later}:
                 return self._set_local(step, node, text)
         read = self._read_target(node)
-        target, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
+        target, index, items = _split_element(read)
         match target:
             case tree.ReferencedField():
-                return self._message(step, read, target, index, text)
+                return self._message(step, read, target, text)
             case tree.FieldValue():
                 self._check_own_field(target, node)
             case tree.Local():
@@ -274,23 +274,24 @@ class StepChecker:
             case _:
                 raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
         operand = self._right_side(step, read)
-        return tree.Step(target, convert_for_target(operand, read.type, step.value), index, text)
+        value = convert_for_target(operand, read.type, step.value)
+        return tree.Step(target, value, index, text, items=items)
 
     def _to_neighbour(self, step: Assignment, node: ast.expr, text: str) -> tree.Step:
         """Return a message to the neighbour that a loop has come to, or in turns an assignment."""
         nears = self._scope.neighbours
         assert nears is not None
         read = self._read_target(node)
-        field, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
+        field, *_ = _split_element(read)
         if isinstance(field, tree.ReferencedField):
-            return self._message(step, read, field, index, text)
+            return self._message(step, read, field, text)
         near = nears.by_name[nears.loops[first_name(node)]]
         if not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS:
             raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node)
         component = near.members[field.owner]
         handle = tree.NeighbourRow(tree.HANDLE, near.name, field.owner)
         target = tree.ReferencedField(field.type, component.name, field.name, handle, ())
-        return self._message(step, read, target, index, text)
+        return self._message(step, read, target, text)
 
     def _check_own_field(self, target: tree.FieldValue, node: ast.expr) -> None:
         if target.owner == tree.PARENT:
@@ -307,10 +308,11 @@ class StepChecker:
         step: Assignment,
         read: tree.Expression,
         target: tree.ReferencedField,
-        index: tuple[int, ...],
         text: str,
     ) -> tree.Step:
+        """Return a message; `read`: the target or an element of it, as it is read."""
         scope, node = self._scope, target_of(step)
+        _, index, items = _split_element(read)
         _refuse_guarded(target, scope.reference_scope.components[target.component].fields, node)
         message_parts = self._message_parts(step, read)
         if message_parts is not None:
@@ -318,11 +320,11 @@ class StepChecker:
             operand = self._checker.infer(sent)
             apply_operation(operator, [read, operand], sent)  # reports types and shapes
             value = convert_for_target(operand, read.type, sent)
-            return tree.Step(target, value, index, text, operator)
+            return tree.Step(target, value, index, text, operator, items)
         value = convert_for_target(self._right_side(step, read), read.type, step.value)
         if not scope.takes_turns:
             self._check_assigning(target, read, value, node)
-        return tree.Step(target, value, index, text, "=")
+        return tree.Step(target, value, index, text, "=", items)
 
     def _check_assigning(
         self,
@@ -333,7 +335,7 @@ class StepChecker:
     ) -> None:
         """Refuse values that all rows at once cannot assign: of several the last one stands."""
         turns = "give the kernel turns: random, or turns: rows"
-        field = read.base if isinstance(read, tree.Element) else read
+        field, *_ = _split_element(read)
         if field in tree.walk(value):
             message = "several rows may mean the same one, and each would read it as it was"
             hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
@@ -430,6 +432,18 @@ def _named_parts(node: ast.expr, read: tree.Expression) -> Iterator[ast.expr]:
             yield node
 
 
+def _split_element(
+    read: tree.Expression,
+) -> tuple[tree.Expression, tuple[int, ...], tuple[tree.Expression, ...]]:
+    """Return the base of an element, its written index, and its computed indices."""
+    match read:
+        case tree.Element(base=base, index=index):
+            return base, index, ()
+        case tree.Item(base=base, indices=items):
+            return base, (), items
+    return read, (), ()
+
+
 def target_of(step: Assignment) -> ast.expr:
     """Return the target of an assignment."""
     return step.target if isinstance(step, ast.AugAssign) else step.targets[0]
@@ -461,7 +475,7 @@ def _what(expression: tree.Expression) -> str:
             return "a constant"
         case tree.Tick():
             return "the time, to which an entry of a schedule adds"
-        case tree.Element():
+        case tree.Element() | tree.Item():
             return _what(expression.base)
         case tree.Argument(each=True):
             return "an argument: its values are only read"

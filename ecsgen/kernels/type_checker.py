@@ -13,6 +13,7 @@ from ecsgen.kernels.grid_functions import GridFunctions
 from ecsgen.kernels.literals import Literal, resolve_literal
 from ecsgen.kernels.neighbour_aggregates import (
     NO_DRAWS,
+    OPTIONS,
     begins_with_other,
     is_aggregate,
     type_aggregate,
@@ -81,7 +82,7 @@ class TypeChecker:
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript():
-                return element(self.value(node.value), indices(node), node)
+                return self._subscript(node)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BinOp():
@@ -96,6 +97,28 @@ class TypeChecker:
             case ast.Call():
                 return self._call(node)
         raise unsupported(node, node)
+
+    def _subscript(self, node: ast.Subscript) -> tree.Expression:
+        base = self.value(node.value)
+        nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = [self._index(index) for index in nodes]
+        written = tuple(index for index in indices if isinstance(index, int))
+        if len(written) == len(indices):
+            return element(base, written, node)
+        return item(base, indices, node)
+
+    def _index(self, node: ast.expr) -> int | tree.Expression:
+        """Return an index: a number if it is written out, else an i64. Raises E807."""
+        index = None if isinstance(node, ast.Slice) else self.infer(node)
+        if isinstance(index, Literal) and type(index.value) is int and index.choice is None:
+            return index.value
+        value = None if index is None else give_default_type(index)
+        if value is None or not value.type.is_integer or value.type.shape or value.type.kind:
+            shown = "" if value is None else f", not {value.type}"
+            is_number = value is not None and not (value.type.shape or value.type.is_handle)
+            hint = "write i64(…) to convert it" if is_number else ""
+            raise KernelError("E807", f"an index is a whole number{shown}", node, hint)
+        return cast(value, "i64")
 
     def _logic(self, node: ast.BoolOp) -> Operand:
         name = operations.WORDS[type(node.op)]
@@ -185,16 +208,20 @@ class TypeChecker:
         if not isinstance(node.func, ast.Name):
             raise unsupported(node, node, hints.of_call(node))
         name, near = node.func.id, self._scope.neighbours
-        is_asking = near is not None and bool(near.current)
+        is_choosing = self._scope.candidate is not None
+        is_asking = is_choosing or (near is not None and bool(near.current))
         no_draws = NO_DRAWS if is_asking else self._scope.no_draws
         if name in operations.COMMANDS:
             message = f"{quote(name)} is a step of its own, not a part of one"
             raise KernelError("E801", message, node)
+        if is_choosing and (self._grids.is_choice(node, name) or is_aggregate(node, name)):
+            message = "the condition of a choice asks no questions"
+            raise KernelError("E813", message, node, "give it a local name in a step before")
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
         if (of_elements := self._of_elements(node, name)) is not None:
             return of_elements
-        if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= {"where"}:
+        if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= OPTIONS:
             if near is None and self._scope.has_invalid_neighbours:
                 raise make_silent_error(node)
             return type_aggregate(node, name, near, self.infer, no_draws)
@@ -274,17 +301,6 @@ class TypeChecker:
             raise
 
 
-def indices(node: ast.Subscript) -> tuple[int, ...]:
-    """Return the constant indices of an element access. Raises E807."""
-    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    values = []
-    for item in items:
-        if not isinstance(item, ast.Constant) or type(item.value) is not int:
-            raise KernelError("E807", "an index is a whole number from 0, written out", item)
-        values.append(item.value)
-    return tuple(values)
-
-
 def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tree.Expression:
     """Return an element of a shape. Raises E807 if the index is out of range."""
     shape = base.type.shape
@@ -292,13 +308,38 @@ def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tr
         shown = f"{len(index)} indices" if len(index) > 1 else "an index"
         raise KernelError("E807", f"{base.type} does not take {shown}", node)
     for position, size in zip(index, shape, strict=False):
-        if position >= size:
-            message = f"the index {position} is out of range: {base.type} has 0 to {size - 1} there"
-            raise KernelError("E807", message, node)
+        _check_written(position, size, base.type, node)
     type_ = base.type.of_shape(shape[len(index) :])
     if isinstance(base, tree.Element):
         return tree.Element(type_, base.base, base.index + index)
     return tree.Element(type_, base, index)
+
+
+def item(
+    base: tree.Expression, indices: Sequence[int | tree.Expression], node: ast.expr
+) -> tree.Item:
+    """Return an element at indices that are computed. Raises E807 if they are not one per axis."""
+    shape = base.type.shape
+    if len(indices) != len(shape):
+        shown = f"{len(indices)} indices" if len(indices) > 1 else "an index that is computed"
+        hint = f"name {len(shape)} indices, one per axis" if len(shape) > 1 else ""
+        raise KernelError("E807", f"{base.type} does not take {shown}", node, hint)
+    values: list[tree.Expression] = []
+    for index, size in zip(indices, shape, strict=True):
+        if isinstance(index, int):
+            _check_written(index, size, base.type, node)
+            index = tree.Constant(Type("i64"), index)
+        values.append(index)
+    if isinstance(base, tree.Element):
+        written = [tree.Constant(Type("i64"), index) for index in base.index]
+        return tree.Item(base.type.of_shape(()), base.base, (*written, *values))
+    return tree.Item(base.type.of_shape(()), base, tuple(values))
+
+
+def _check_written(index: int, size: int, type_: Type, node: ast.expr) -> None:
+    if not 0 <= index < size:
+        message = f"the index {index} is out of range: {type_} has 0 to {size - 1} there"
+        raise KernelError("E807", message, node)
 
 
 def _constant(node: ast.Constant) -> Operand:

@@ -113,7 +113,7 @@ class NearClause:
     """A neighbourhood of a kernel as written."""
 
     name: str  # `other` without one
-    radius: float | str  # a number, an argument, or on a grid a field
+    radius: float | str | None  # a number, an argument, or on a grid a field; None: all rows
     among: str = ""  # the source of the neighbours, if not the kernel's own
     hood: str = ""
     center: bool | None = None

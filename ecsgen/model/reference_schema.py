@@ -188,7 +188,7 @@ def _turns(kernel: Kernel) -> str | Document:
 
 def _near(near: NearClause) -> Document:
     others = _without_empty(among=near.among, hood=near.hood, center=near.center)
-    return {"radius": near.radius, **others}
+    return others if near.radius is None else {"radius": near.radius, **others}
 
 
 def _reductions(reductions: Iterable[Reduction]) -> Document:

@@ -76,6 +76,15 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a shape, at one i64 per axis: 0, false or null outside of the shape."""
+
+    type: Type
+    base: Expression
+    indices: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cast:
     """A conversion to another scalar type.
 
@@ -237,7 +246,7 @@ class Occupied:
 
 
 AggregateFunction = Literal[
-    "count", "sum", "mean", "min", "max", "nearest", "choice", "min_by", "max_by"
+    "count", "sum", "mean", "min", "max", "nearest", "mode", "choice", "min_by", "max_by"
 ]
 
 
@@ -259,6 +268,10 @@ class NeighbourAggregate:
     """Keys of `min_by` and `max_by`, compared in order."""
     number: int = -1
     """The index of the random number that decides among equals; -1 without one."""
+    weight: Expression | None = None
+    """Of `choice`: an f64 to which each neighbour's chance is proportional."""
+    none: Expression | None = None
+    """The row's value without neighbours, of the type's scalar, and of its shape or none."""
 
     @property
     def is_random(self) -> bool:
@@ -272,6 +285,7 @@ Expression = (
     | FieldValue
     | Local
     | Element
+    | Item
     | Cast
     | Operation
     | Draw
@@ -311,14 +325,23 @@ class GridNeighbourhood:
 class Neighbourhood:
     """The neighbours of a kernel's rows."""
 
-    radius: Argument | FieldValue | float
+    radius: Argument | FieldValue | float | None
+    """None: all rows are neighbours."""
     position: FieldValue
-    """The field with positions, or with cells; for rows that are cells their ids."""
+    """The field with positions, or with cells; for rows that are cells their ids. Of all rows,
+    without a space in common, the neighbours' entity."""
     among: str = ""
     """The source of the neighbours: a group, a query or a component; empty: the kernel's own."""
     name: str = OTHER
     on: GridNeighbourhood | None = None
-    """None in a continuous space."""
+    """None in a continuous space, and without a radius."""
+    has_itself: bool = False
+    """True if the row itself and others of its entity are among them: candidates of a choice."""
+
+    @property
+    def is_in_space(self) -> bool:
+        """True if the neighbours are those within a radius, in a continuous space."""
+        return self.on is None and self.radius is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,16 +405,18 @@ class Step:
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
     message_operator: str = ""  # the operation of a message with the value in the field
+    items: tuple[Expression, ...] = ()
+    """Of an element at indices that are computed: one per axis, as in `Item`."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions of a step: the handle of a message or command, and the values."""
         match self.target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
-                return handle, self.value
+                return handle, *self.items, self.value
             case Spawn():
                 return (*self.target.expressions, self.value)
-        return (self.value,)
+        return (*self.items, self.value)
 
     def with_expressions(self, change: Callable[[Expression], Expression]) -> Step:
         """Return the step with its expressions mapped by `change`."""
@@ -402,13 +427,19 @@ class Step:
             case Spawn(handle=handle):
                 instances = tuple(each.with_values(change) for each in target.instances)
                 target = replace(target, instances=instances, handle=handle and change(handle))
-        return replace(self, target=target, value=change(self.value))
+        items = tuple(map(change, self.items))
+        return replace(self, target=target, value=change(self.value), items=items)
+
+    @property
+    def changes_part(self) -> bool:
+        """True if an element of the target is changed, not all of it."""
+        return bool(self.index or self.items)
 
     @property
     def type(self) -> Type:
         """The type of the target, or of its element."""
         type_ = self.target.type
-        return type_.of_shape(type_.shape[len(self.index) :])
+        return type_.of_shape(type_.shape[len(self.index) or len(self.items) :])
 
 
 @dataclass(frozen=True)
@@ -681,7 +712,7 @@ class Program:
     def single_neighbourhood(self) -> Neighbourhood | None:
         """The only neighbourhood, if it is in a continuous space; else None."""
         (only,) = self.neighbourhoods if len(self.neighbourhoods) == 1 else (None,)
-        return None if only is None or only.on is not None else only
+        return only if only is not None and only.is_in_space else None
 
     def neighbourhood(self, name: str) -> Neighbourhood:
         """Return the neighbourhood of a name."""
@@ -763,12 +794,13 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Draw: ("operands",),
     Cast: ("operand",),
     Element: ("base",),
+    Item: ("base", "indices"),
     ReferencedField: ("handle",),
     Exists: ("handle",),
     Coordinates: ("handle",),
     CellAt: ("coordinates",),
     Full: ("handle",),
-    NeighbourAggregate: ("value", "keys", "where"),
+    NeighbourAggregate: ("value", "keys", "where", "weight", "none"),
 }
 """The attributes with an expression, None, or several expressions."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -137,7 +137,7 @@ def _package(project: Project) -> Iterator[Output]:
     yield Output.of("__init__.py", package_module, project.world.name, modules, exported, for_numba)
     yield Output.of("py.typed", str)
     yield Output.of("entities.py", entities_module, project.world, for_numba)
-    note = _note(project) if _loops("", project.backend, project.world.kernels) else ""
+    note = _note(project, "", project.backend, project.world.kernels)
     yield Output.of("world.py", render_world_module, parts, note=note)
     yield Output.of(
         "_schema.py", schema_module, schema_text(make_snapshot_schema(project)), project.history
@@ -172,8 +172,7 @@ def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tupl
 def _managers(project: Project) -> Iterator[Output]:
     for component in project.components:
         make = render_chunked_module if component.chunk else render_component_module
-        has_loops = _loops(component.name, component.backend, component.kernels)
-        note = _note(project) if has_loops else ""
+        note = _note(project, component.name, component.backend, component.kernels)
         yield Output.of(f"{component.module}.py", make, component, note=note)
 
 
@@ -186,12 +185,25 @@ def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]
     return [f"{name} ({', '.join(reasons)})" for name, reasons in names if reasons]
 
 
-def _note(project: Project) -> str:
-    """Return the note of a build on all kernels that are loops in plain Python."""
-    owners = ((c.name, c.backend, c.kernels) for c in project.components)
-    world = "", project.backend, project.world.kernels
-    loops = [loop for owner in (*owners, world) for loop in _loops(*owner)]
-    return f"on numpy these kernels are loops in plain Python: {', '.join(loops)}{COMPILES}"
+def _asking_all(owner: str, kernels: Iterable[Kernel]) -> list[str]:
+    """Return the kernels in which each row asks all rows of others."""
+    asking = (k for k in kernels if any(n.radius is None for n in k.program.neighbourhoods))
+    return [f"{owner}.{kernel.name}" if owner else kernel.name for kernel in asking]
+
+
+def _note(project: Project, owner: str, backend: Backend, kernels: Sequence[Kernel]) -> str:
+    """Return the note of a build on all kernels that take long; "" if an owner has none."""
+    if not (_loops(owner, backend, kernels) or _asking_all(owner, kernels)):
+        return ""
+    owners = [(c.name, c.backend, c.kernels) for c in project.components]
+    owners.append(("", project.backend, project.world.kernels))
+    loops = [loop for each in owners for loop in _loops(*each)]
+    asking = [kernel for name, _, kernels in owners for kernel in _asking_all(name, kernels)]
+    note = f"each row looks at all rows of others, O(rows), in {', '.join(asking)}"
+    if not loops:
+        return note
+    of_loops = f"on numpy these kernels are loops in plain Python: {', '.join(loops)}{COMPILES}"
+    return f"{of_loops}; {note}" if asking else of_loops
 
 
 def entities_module(world: World, compiled: bool = False) -> str:

@@ -110,9 +110,10 @@ RadiusForm: TypeAlias = Annotated[
 class NearSpec(Strict):
     """The rows that are neighbours, and the radius around a row."""
 
-    radius: RadiusForm = Field(
+    radius: RadiusForm | None = Field(
+        default=None,
         description="How far neighbours are: a number, or an argument; on a grid an integer from "
-        "0, or an integer field of the row."
+        "0, or an integer field of the row. Without one all rows of `among` are neighbours.",
     )
     among: Text = Field(
         default="",

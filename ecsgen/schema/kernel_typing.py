@@ -62,6 +62,7 @@ def type_kernel(
     turn_count = _turn_count(kernel, scope)
     if turn_count is not None:
         stream_field, drawn = stream_field or scope.identity, drawn or 1
+    nears = (*nears, *scope.choices.values())
     program = _program(
         kernel, scope, where, steps, stream_field if drawn else None, nears, turn_key
     )

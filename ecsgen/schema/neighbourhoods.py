@@ -124,6 +124,8 @@ class _NeighbourhoodBuilder:
         key, members = self._key, self._context.resolve(self._key)
         if members is None:
             return None
+        if key.radius is None:
+            return self._everybody(members)
         components = self._context.members
         spaces = [name for name, c in components.items() if c.space and name in members]
         grids = [
@@ -150,6 +152,35 @@ class _NeighbourhoodBuilder:
         if radius is None:
             return near, None
         return near, tree.Neighbourhood(radius, position, key.among, key.name)
+
+    def _everybody(self, members: Members) -> _Built | None:
+        """Build a neighbourhood of all rows; None if nothing says of which."""
+        key, components = self._key, self._context.members
+        if not key.among:
+            hint = "as in `among: Store` for all of its rows"
+            self._diagnostics.add("E813", "neighbours need a radius", self._mark, hint=hint)
+            return None
+        for what, is_given in (("hood", key.hood), ("center", key.center is not None)):
+            if is_given:
+                message = f"{quote(what)} is of a radius, and this is everybody"
+                self._diagnostics.add("E813", message, key.marks[what])
+        spaces = [name for name, c in components.items() if c.space and name in members]
+        owner = find_owner_component(members)
+        kind = None
+        position = tree.FieldValue(tree.HANDLE, tree.ENTITY, owner or next(iter(members)))
+        if len(spaces) == 1:
+            position = find_position_field(components[spaces[0]], spaces[0])
+            kind = position.type
+        self._scope.hidden |= {
+            f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
+        }
+        occupants = {
+            name: occupant
+            for name, occupant in self._context.components.items()
+            if _grid_of(occupant) in {c.name for c in members.values()} and occupant.on is not None
+        }
+        near = NeighbourScope(key.name, kind, members, owner, None, occupants)
+        return near, tree.Neighbourhood(None, position, key.among, key.name)
 
     def _on_grid(self, owner: str, other_owner: str, members: Members) -> _Built | None:
         """Build a neighbourhood of cells, or of rows on cells; None if the grid has an error."""
@@ -226,6 +257,7 @@ class _NeighbourhoodBuilder:
         """Return a radius: in a space a finite number above 0, or one argument; on a grid an
         integer from 0, an argument, or an integer field; reports E803 and E813."""
         radius, code = self._key.radius, "E803" if on_grid else "E813"
+        assert radius is not None
         if isinstance(radius, str):
             is_argument = not on_grid or radius in self._scope.arguments
             variable = (None if is_argument else self._field(radius)) or self._argument(radius)

@@ -354,6 +354,18 @@ def test_packages_that_nobody_could_import(
     assert not (project.folder / name).exists()
 
 
+def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
+    near = "{near: {others: {among: Mass}}, steps: [x += f32(count(others))]}"
+    text = f"component: Mass\nfields: {{x: f32}}\nkernels: {{meet: {near}}}\n"
+    project.put("schemas/mass.yaml", text)
+    message = "each row looks at all rows of others, O(rows), in Mass.meet\n"
+    reason = "on numpy these kernels are loops in plain Python: Mass.meet (all rows as neighbours);"
+    said = project("build").err
+    assert said.startswith(reason)
+    assert said.endswith(f"; {message}")
+    assert project("build", "--backend", "numba").err.endswith(f"stay\n{message}")
+
+
 def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
     """On one line, by builds that write such a kernel; compiled, they need no word."""
     kernel = "kernels: {age: {turns: rows, steps: [x += 1]}}\n"

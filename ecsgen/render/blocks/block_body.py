@@ -227,7 +227,7 @@ class BlockBody:
                 case form.QueueSpawn():
                     self._spawn(statement)
                 case form.WriteField():
-                    self._fill(statement.value, self._target(statement), self._running)
+                    self._write_field(statement)
                 case form.CheckAlive():
                     self._check_alive(statement)
                 case form.SendMessage():
@@ -310,7 +310,7 @@ class BlockBody:
 
     def _set(self, statement: form.SetLocal) -> None:
         emit, layout = self.emit, self.emit.layout(statement.value)
-        if statement.index or self._is_set_apart(statement.to):
+        if statement.index or statement.items or self._is_set_apart(statement.to):
             self._set_for_some(statement)
             return
         is_alias = self._is_fixed(statement.value) or self._is_answer(statement)
@@ -325,12 +325,16 @@ class BlockBody:
         """Check that rows get a local from different statements, so that it needs memory."""
         program = self._form.program
         actions = [step for step in program.actions if step.target == local]
-        return any(step.index for step in actions) or (program.has_blocks and len(actions) > 1)
+        is_in_parts = any(step.changes_part for step in actions)
+        return is_in_parts or (program.has_blocks and len(actions) > 1)
 
     def _set_for_some(self, statement: form.SetLocal) -> None:
         """Write a local, or an element of it, for the rows that run."""
         local = statement.to
         slot = self._slot_of(local, kind_of(local.type)[2])
+        if statement.items:
+            self._put_item(statement, slot)
+            return
         mask = "" if statement.is_new else self._running
         target = slot.part(statement.index) if statement.index else slot
         self._fill(statement.value, target, mask)
@@ -365,6 +369,20 @@ class BlockBody:
     def _target(self, statement: form.WriteField) -> ArrayValue:
         target = self._view(statement.to)
         return target.part(statement.index) if statement.index else target
+
+    def _write_field(self, statement: form.WriteField) -> None:
+        if statement.items:
+            self._put_item(statement, self._view(statement.to))
+        else:
+            self._fill(statement.value, self._target(statement), self._running)
+
+    def _put_item(self, statement: form.WriteField | form.SetLocal, target: ArrayValue) -> None:
+        """Write an element at computed indices of each row that runs."""
+        emit = self.emit
+        parts = [emit.value(part) for part in (statement.value, *statement.items)]
+        value, *indices = map(as_typed, parts)
+        emit.run("put_items", target.text, value, self._running or "True", *indices)
+        emit.working.release(*parts)
 
     def _aggregate_cells(self, statement: form.AggregateNeighbours) -> ArrayValue:
         """Compute an aggregate over cells, of whole columns before the loop."""
@@ -426,6 +444,10 @@ class BlockBody:
 
     def _read(self, statement: form.ReadField, following: form.Statement | None) -> ArrayValue:
         emit, type_, rows = self.emit, statement.field.type, self._rows[statement.field.row]
+        if items := statement.field.items:
+            field = replace(statement.field, items=())
+            cells = self._read(replace(statement, field=field), None)
+            return emit.item(statement.to.type, cells, items)
         column, default = self._column(statement), self._default(statement)
         if rows.is_uniform:
             arguments = ", ".join([column, rows.text, default])
@@ -586,9 +608,11 @@ class BlockBody:
         emit, pairs, aggregate = self.emit, self.pairs, statement.aggregate
         pairs.indent = emit.indent
         out = emit.working.acquire(kind_of(statement.to.type))
-        selected, arguments = self._selected_pairs(aggregate), []
+        selected, arguments = self._selected_pairs(aggregate), list[str]()
         method = "choice" if aggregate.is_random else aggregate.function
-        if aggregate.is_random:
+        if aggregate.weight is not None:
+            arguments.append("0")  # a single one is left
+        elif aggregate.is_random:
             drawn = emit.working.acquire(("i64", (), ElementOrder.ROWS))
             operands = [f"{selected}.counts", drawn.text, "_word", "_bits"]
             emit.run("draw_range", "_row_keys", str(aggregate.number), *operands)
@@ -599,6 +623,10 @@ class BlockBody:
         emit.run(f"{selected}.{method}", *arguments, out.text)
         if value is not None:
             pairs.working.release(value)
+        if aggregate.none is not None:
+            none = emit.value(aggregate.none)
+            emit.run("put_where", out.text, f"{selected}.counts == 0", none.text)
+            emit.working.release(none)
         return out
 
     def _selected_pairs(self, aggregate: tree.NeighbourAggregate) -> str:
@@ -615,6 +643,15 @@ class BlockBody:
             arguments = [choose, as_typed(value), str(number == 0)]
             self.emit.write(f"_selected = {selected}.best({', '.join(arguments)})")
             pairs.working.release(value)
+            selected = "_selected"
+        if aggregate.weight is not None:
+            drawn = self.emit.working.acquire(("f64", (), ElementOrder.ROWS))
+            parts = ["_row_keys", str(aggregate.number), drawn.text, "_word", "_bits"]
+            self.emit.run("draw_random", *parts)
+            weight = pairs.value(aggregate.weight)
+            self.emit.write(f"_selected = {selected}.weighted({as_typed(weight)}, {drawn.text})")
+            pairs.working.release(weight)
+            self.emit.working.release(drawn)
             selected = "_selected"
         return selected
 
@@ -651,6 +688,6 @@ def _needs_old_value(program: tree.Program, field: tree.FieldValue) -> bool:
     """Check that a kernel depends on a row's old value: it does not if it only overwrites it."""
     if field == program.stream_field or (field == program.identity and program.may_be_dead):
         return True
-    parts = any(step.target == field and step.index for step in program.actions)
+    parts = any(step.target == field and step.changes_part for step in program.actions)
     has_mask = program.where is not None or program.has_commands or program.has_blocks
     return parts or has_mask or field.text in program.effects.reads

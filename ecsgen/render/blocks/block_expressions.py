@@ -11,7 +11,7 @@ from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import FLOATS, SCALARS, promote
+from ecsgen.model.types import FLOATS, SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import (
     ArrayValue,
     Constants,
@@ -112,6 +112,8 @@ class BlockEmitter:
                 return self.locals_[node.name]
             case tree.Element():
                 return self.value(node.base).part(node.index)
+            case tree.Item():
+                return self.item(node.type, self.value(node.base), node.indices, target)
             case tree.Cast():
                 return self._cast(node, target)
             case tree.Operation():
@@ -133,10 +135,31 @@ class BlockEmitter:
                 return ElementOrder.UNIFORM
             case tree.Element() if self.layout(node.base) is ElementOrder.UNIFORM:
                 return ElementOrder.UNIFORM
+            case tree.Item() if all(
+                self.layout(part) is ElementOrder.UNIFORM for part in tree.child_expressions(node)
+            ):
+                return ElementOrder.UNIFORM
             case tree.Operation() if node.name not in COMPOSED or node.name == "if":
                 operands = [(self.layout(operand), operand.type.shape) for operand in node.operands]
                 return common_layout(operands, node.type.shape)
         return kind_of(node.type)[2]
+
+    def item(
+        self,
+        type_: Type,
+        base: ArrayValue,
+        indices: Sequence[tree.Expression],
+        target: ArrayValue | None = None,
+    ) -> ArrayValue:
+        """Write the statement that takes an element at computed indices of each row."""
+        values = [self.value(index) for index in indices]
+        text = call("take_items", [base.text, *map(as_typed, values)], 0)
+        if all(value.is_uniform for value in (base, *values)):
+            return self.uniform(text, type_.scalar)
+        out = self.memory_for(kind_of(type_), (), target)
+        self.write(f"{out.text}[...] = {text}")
+        self.working.release(base, *values)
+        return out
 
     def write(self, line: str) -> None:
         self.lines.append(" " * self.indent + line)

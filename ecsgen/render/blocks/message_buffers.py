@@ -20,6 +20,8 @@ class Outbox:
     name: str
     index: Shape
     sends: tuple[SendMessage, ...]
+    is_flat: bool = False
+    """True if some send to an element at computed indices: messages name elements, not rows."""
 
     @property
     def ufunc(self) -> str:
@@ -37,7 +39,11 @@ class Outbox:
         target = self.sends[0].to
         column = other_column(managers, target.row.component, target)
         index = f"[{', '.join(map(str, self.index))}]" if self.index else ""
-        arguments = [f"{column}{index}", self.ufunc, str(len(self.sends))]
+        column = f"{column}{index}"
+        if self.is_flat:
+            emit.before.append(f"{self.name}_column = {column}")
+            column = f"item_cells({self.name}_column)"
+        arguments = [column, self.ufunc, str(self._n_steps)]
         is_held = self.sends[0].is_deferred
         kind = "DeferredMessages" if is_held else "Messages"
         if is_near:
@@ -51,19 +57,58 @@ class Outbox:
         self, emit: BlockEmitter, statement: SendMessage, rows: str, value: ArrayValue, senders: str
     ) -> None:
         """Write the send of a statement; `senders`: mask of the senders, "" if all rows send."""
+        if self.is_flat:
+            self._send_to_elements(emit, statement, rows, value, senders)
+            return
         index = self.index[len(statement.to.index) :]
         text = as_typed(value.part(index) if value.shape and index else value)
-        if len(self.sends) == 1:
+        self._write_send(emit, statement, self.sends.index(statement), rows, text, senders)
+
+    def _write_send(
+        self,
+        emit: BlockEmitter,
+        statement: SendMessage,
+        step: int,
+        rows: str,
+        text: str,
+        senders: str,
+    ) -> None:
+        if self._n_steps == 1:
             emit.run(f"{self.name}.send", rows, text, *([senders] if senders else []))
             return
         if statement.operator == "-" and self.ufunc == "np.add":
             text = f"np.negative({text})"
-        emit.run(f"{self.name}.put", str(self.sends.index(statement)), rows, text)
+        emit.run(f"{self.name}.put", str(step), rows, text)
+
+    def _send_to_elements(
+        self, emit: BlockEmitter, statement: SendMessage, rows: str, value: ArrayValue, senders: str
+    ) -> None:
+        """Write the sends of a statement to one element, or to each one of several."""
+        first = self.sends.index(statement)
+        step = sum(map(_count_elements, self.sends[:first]))
+        items = [emit.value(item) for item in statement.to.items]
+        further = [range(size) for size in statement.type.shape]
+        for index in product(*further):
+            text = as_typed(value.part(index) if value.shape else value)
+            places = [*map(as_typed, items), *map(str, (*statement.to.index, *index))]
+            to = call("item_targets", [f"{self.name}_column", rows, *places], 0)
+            self._write_send(emit, statement, step, to, text, senders)
+            step += 1
+        emit.working.release(*items)
+
+    @property
+    def _n_steps(self) -> int:
+        """Number of messages that a row sends at most."""
+        return sum(map(_count_elements, self.sends)) if self.is_flat else len(self.sends)
 
     def end(self, emit: BlockEmitter, senders: str) -> None:
         """Write the statement at the end of a block that sends what several statements put."""
-        if len(self.sends) > 1:
+        if self._n_steps > 1:
             emit.write(f"{self.name}.send_all({senders})")
+
+
+def _count_elements(send: SendMessage) -> int:
+    return send.type.elements
 
 
 def make_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) -> list[Outbox]:
@@ -80,6 +125,9 @@ def _field_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) 
     target = sends[0].to
     prefix = managers.column_prefix(target.row.component).replace("other", "_to", 1)
     name = f"{prefix}_{target.name}"
+    if any(send.to.items for send in sends):
+        yield Outbox(name, (), tuple(sends), is_flat=True)
+        return
     if len({send.to.index for send in sends}) == 1:
         yield Outbox(name, target.index, tuple(sends))
         return

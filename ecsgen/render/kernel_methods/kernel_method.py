@@ -59,7 +59,7 @@ class KernelMethod(ABC):
         self.source = source
         self.neighbour_joins = joins
         """Neighbourhoods of the kernel."""
-        is_single = len(joins) == 1 and joins[0].near.on is None
+        is_single = len(joins) == 1 and joins[0].near.is_in_space
         self.single_join = joins[0] if is_single else None
         """Neighbourhood of the kernel if it is the only one, in a continuous space."""
         self.kernels: Sequence[Kernel] = (kernel,)
@@ -154,6 +154,8 @@ class KernelMethod(ABC):
                 return [f"asks {candidates} within `{name}`{read}", wanted]
             case FieldValue(text=text):
                 return [f"asks {candidates} within {text}{read}"]
+            case None:
+                return [f"asks all rows of {near.among}{read}"]
         return [f"asks {candidates} within {near.radius:g}{read}"]
 
     @property

@@ -344,17 +344,16 @@ class NeighbourJoin:
             lines.append(f"{self.other_rows(name)} = {both}")
         return lines
 
-    def met_on_grid(self, asked: Collection[str]) -> list[str]:
-        """Return the statements that define `other_rows`, where candidates are on a grid."""
-        on = self.near.on
-        assert on is not None
+    def met_anywhere(self, asked: Collection[str]) -> list[str]:
+        """Return the statements that define `other_rows`, where there is no search in a space."""
+        owner = self.position_owner if self.near.on is None else self.near.on.owner
         variable, source = list(self.sides.items())[-1]
         members_by_name = {name: self.other_rows(name) for name in asked}
         lines = [
             f"{rows} = member_row_array({source.rows(n, variable)})"
             for n, rows in members_by_name.items()
         ]
-        return [*self.lines("0")[1:], *lines, *self._hidden_lines(members_by_name[on.owner])]
+        return [*self.lines("0")[1:], *lines, *self._hidden_lines(members_by_name[owner])]
 
     def _hidden_lines(self, rows: str) -> list[str]:
         rows_of, variable = self.candidates.rows, list(self.sides)[-1]

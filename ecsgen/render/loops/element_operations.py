@@ -142,7 +142,8 @@ def _shifted(function: str, type_: Type, left: Code, right: Code) -> Code:
     return make_call_code(SCALARS[type_.scalar].numpy, shifted)
 
 
-def _choice(type_: Type, test: Code, *values: Code) -> Code:
+def choose(type_: Type, test: Code, *values: Code) -> Code:
+    """Return the first of two values where a test is true, else the second."""
     then, otherwise = (
         value if value.is_number else wrap_to_type(value, type_.scalar) for value in values
     )
@@ -183,7 +184,7 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "and": lambda type_, left, right: infix("and", Precedence.AND, left, right),
     "or": lambda type_, left, right: infix("or", Precedence.OR, left, right),
     "not": lambda type_, operand: Code(f"not {operand.within(Precedence.NOT)}", Precedence.NOT),
-    "if": _choice,
+    "if": choose,
     "min": partial(extreme_of, "min"),
     "max": partial(extreme_of, "max"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +15,7 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.element_operations import (
     arithmetic,
     cast_of,
+    choose,
     element_of,
     extreme_of,
 )
@@ -37,6 +38,9 @@ _MIXING_RULES: Final = (
 )
 """Rules of operations whose elements need several elements of the operands."""
 
+_REACHABLE: Final = (tree.FieldValue, tree.NeighbourField, tree.Local, tree.Argument)
+"""Nodes whose elements are in an array, unless they are split."""
+
 ElementIndex = int | str
 """Index of an element in C order: a number, or the variable of an inner loop."""
 
@@ -48,7 +52,8 @@ class Value:
     type: Type
     at: Callable[[ElementIndex], Code]
     is_split: bool = False
-    """True if each element is in a column of its own, so that no inner loop can reach it."""
+    """True if each element is in a column or variable of its own, so that no inner loop and no
+    computed index can reach it."""
 
 
 def uniform(type_: Type, code: Code) -> Value:
@@ -77,7 +82,7 @@ def is_across(node: tree.Expression) -> bool:
     """Return True if an element of the value needs several elements of an operand."""
     if isinstance(node, tree.Operation):
         return TABLE[node.name].rule in _MIXING_RULES
-    return isinstance(node, tree.Element)
+    return isinstance(node, tree.Element | tree.Item)
 
 
 def is_mixing(
@@ -160,6 +165,8 @@ class LoopEmitter(ABC):
                 return self.locals_[node.name]
             case tree.Element():
                 return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
+            case tree.Item():
+                return self._item(node)
             case tree.Cast():
                 operand = self.value(node.operand)
                 return Value(node.type, lambda p: cast_of(node, operand.at(p)), operand.is_split)
@@ -170,6 +177,50 @@ class LoopEmitter(ABC):
                 return self._elementwise(node)
             case _:
                 return self._leaf_value(node)
+
+    def _item(self, node: tree.Item) -> Value:
+        """Return an element at computed indices, 0 outside of the shape."""
+        base = self.value(node.base)
+        if base.is_split or not isinstance(node.base, _REACHABLE):
+            base = self.indexable(base)
+        test, position = self.position_of_item(node.base.type.shape, node.indices)
+        code, zero = base.at(position), self.constant(zero_of(node.type.scalar), node.type.scalar)
+        return uniform(node.type, choose(node.type, test, code, zero))
+
+    def position_of_item(
+        self, shape: tuple[int, ...], indices: Sequence[tree.Expression]
+    ) -> tuple[Code, str]:
+        """Return the test that indices are inside of a shape, and the element's index in C
+        order."""
+        tests, position = [], ""
+        for size, node in zip(shape, indices, strict=True):
+            index = self.index_code(node)
+            if not isinstance(node, tree.Constant):
+                tests.append(f"0 <= {index} < {size}")
+            position = (
+                f"{size} * ({position}) + {index}"
+                if " " in position
+                else (f"{size} * {position} + {index}" if position else index)
+            )
+        level = Precedence.AND if len(tests) > 1 else Precedence.COMPARISON
+        return Code(" and ".join(tests), level), position
+
+    def index_code(self, node: tree.Expression) -> str:
+        """Return an index as a name or a number."""
+        if isinstance(node, tree.Constant):
+            return str(node.value)
+        return self.keep_number(self.value(node)).at(0).text
+
+    def write_item(
+        self, base: Value, position: str, type_: Type, write: Callable[[Value], None]
+    ) -> None:
+        """Write to the element at an index in C order, which is inside of the shape."""
+        if not base.is_split:
+            write(Value(type_, lambda index: base.at(position)))
+            return
+        for element in range(base.type.elements):
+            with self.block(f"{'elif' if element else 'if'} {position} == {element}"):
+                write(uniform(type_, base.at(element)))
 
     def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]
@@ -231,7 +282,7 @@ class LoopEmitter(ABC):
         if not type_.shape or self.is_flat:
             return uniform(type_, Code(name))
         parts = [self.names.allocate(f"{name}_{index}") for index in range(count)]
-        return Value(type_, lambda index: Code(parts[int(index)]))
+        return Value(type_, lambda index: Code(parts[int(index)]), is_split=True)
 
     def memory(self, type_: Type, *preferred: str) -> Value:
         """Return a new array for the elements of one row."""

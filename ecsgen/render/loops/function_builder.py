@@ -311,7 +311,7 @@ class FunctionBuilder:
         if type_.elements > UNROLLED:
             return Value(type_, lambda index: Code(f"{name}[{index}]"))
         elements = [self.hoist(f"{name}_{k}", f"{name}[{k}]") for k in range(type_.elements)]
-        return Value(type_, lambda index: Code(elements[int(index)]))
+        return Value(type_, lambda index: Code(elements[int(index)]), is_split=True)
 
     @property
     def common(self) -> list[Parameter]:

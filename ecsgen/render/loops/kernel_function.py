@@ -14,6 +14,7 @@ from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin,
 from ecsgen.render.loops.element_values import is_across
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.loop_body import LoopBody, VectorBody
+from ecsgen.render.loops.loop_everybody import AllNeighbours
 from ecsgen.render.loops.loop_grids import GridNeighbours
 from ecsgen.render.loops.loop_neighbours import FrozenNeighbours, LiveNeighbours, NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, is_stencil
@@ -52,7 +53,7 @@ class KernelFunction(FunctionBuilder):
         self.sieve = Sieve(self._lowered, source) if is_sifted else None
         if self.sieve:
             self._lowered = self.sieve.rest
-        in_spaces = any(near.on is None for near in program.neighbourhoods)
+        in_spaces = any(near.is_in_space for near in program.neighbourhoods)
         in_rows = source.is_world and not in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
         self.is_ordered |= is_plain and (method.takes_rows or bool(self.sieve))
@@ -100,6 +101,8 @@ class KernelFunction(FunctionBuilder):
     def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
         if join.near.on is not None:
             return GridNeighbours(join, self)
+        if join.near.radius is None:
+            return AllNeighbours(join, self)
         if not self.follows_cells:
             return LiveNeighbours(join, self)
         self.frozen_neighbours = FrozenNeighbours(join, self)
@@ -324,7 +327,7 @@ def is_flat(source: RowSource, program: Program) -> bool:
         return False
     if program.is_sequential or program.effects.referenced_components or program.is_order_dependent:
         return False
-    if program.has_blocks or any(step.index for step in program.actions):
+    if program.has_blocks or any(step.changes_part for step in program.actions):
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False

@@ -23,7 +23,14 @@ from ecsgen.render.loops.element_operations import arithmetic, extreme_of
 from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.row_loop import RowLoop
-from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code, wrap_to_type
+from ecsgen.render.loops.scalar_code import (
+    Code,
+    Precedence,
+    make_call_code,
+    spelled,
+    wrap_to_type,
+    zero_of,
+)
 
 ADDITIVE: Final = frozenset({"count", "sum", "mean"})
 """Functions to which each neighbour adds something, whatever the others add."""
@@ -58,6 +65,7 @@ class RunningTotal:
     def __init__(self, node: AggregateNeighbours, emit: RowLoop, near: NeighbourAccess) -> None:
         self._aggregate, self._type = node.aggregate, node.to.type
         self._emit, self._near = emit, near
+        self._none = node.aggregate.none
         parts = node.aggregate.where, node.aggregate.value
         self.parts = [expression for expression in parts if expression is not None]
         """Condition and value, computed for each neighbour; empty if all neighbours count."""
@@ -71,7 +79,7 @@ class RunningTotal:
             type_ = type_.of_scalar("f64")
         zero = Code("0") if is_count and near.is_python else near.zero(type_)
         self._total = initialised(emit, name, type_, zero)
-        if is_mean and node.aggregate.where is not None:
+        if (is_mean or self._none is not None) and node.aggregate.where is not None:
             self._n_matches = emit.names.allocate("how_many")
             emit.write(f"{self._n_matches} = 0")
 
@@ -84,7 +92,7 @@ class RunningTotal:
         else:
             with emit.block(f"if {emit.value(parts[0]).at(0).text}"):
                 emit.change(self._total, emit.value(parts[1]), self._sum)
-                if aggregate.function == "mean":
+                if self._n_matches != self._near.count:
                     emit.write(f"{self._n_matches} += 1")
 
     def _count(self, tests: list[Code]) -> None:
@@ -105,7 +113,16 @@ class RunningTotal:
         return arithmetic("+", Type(total), there, code).text
 
     def final_value(self) -> Value:
-        """Return the total, count or mean after the loop."""
+        """Return the total, count or mean after the loop, or what it is of no neighbour."""
+        value = self._value_of_some()
+        if self._none is None:
+            return value
+        held = self._emit.stored(value, "asked")
+        with self._emit.block(f"if {self._n_matches} == 0"):
+            self._emit.store(self._emit.spread(self._none, self._type), held)
+        return held
+
+    def _value_of_some(self) -> Value:
         type_, function, is_python = self._type, self._aggregate.function, self._near.is_python
         if not self.parts or (function == "count" and is_python):
             number = self._total.at(0).text if self.parts else self._n_matches
@@ -146,7 +163,7 @@ class AggregateLoop:
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
         """Return the values of aggregates, after their statements; several only if `ADDITIVE`."""
-        aggregate, type_, value = node.aggregate, node.to.type, node.aggregate.value
+        aggregate, value = node.aggregate, node.aggregate.value
         if aggregate.function in ADDITIVE:
             totals = [RunningTotal(each, self._emit, self._near) for each in (node, *more)]
             return self._sum_up(totals)
@@ -155,12 +172,25 @@ class AggregateLoop:
             self._filter(aggregate.where)
         match aggregate.function:
             case "nearest":
-                return [self._nearest(type_, value)]
+                return [self._nearest(aggregate, value)]
+            case "mode":
+                return [self._mode(aggregate, value)]
             case "min" | "max":
-                return [self._extreme(type_, aggregate.function, value)]
+                return [self._extreme(aggregate, value)]
             case "min_by" | "max_by":
                 self._keep_best(aggregate)
-        return [self._choose(type_, value, aggregate.number)]
+        return [self._choose(aggregate, value)]
+
+    def _begin(self, name: str, aggregate: NeighbourAggregate, code: Code | None = None) -> Value:
+        """Return new variables that hold the value without neighbours; `code`: it, but for
+        `none=`."""
+        type_ = aggregate.type
+        if aggregate.none is None:
+            return initialised(self._emit, name, type_, code or self._near.zero(type_))
+        none = self._emit.spread(aggregate.none, type_)
+        held = self._emit.variables(type_, name)
+        self._emit.store(none, held)
+        return held
 
     @contextmanager
     def neighbours(self, needs_offset: bool) -> Iterator[None]:
@@ -251,16 +281,46 @@ class AggregateLoop:
         code = wrap_to_type(value.at(0), key.type.scalar).within(Precedence.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
 
-    def _choose(self, type_: Type, value: Expression, number: int) -> Value:
+    def _choose(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
         emit, owner = self._emit, self._near.owner_component(value)
-        held = initialised(emit, "chosen", type_, self._near.zero(type_))
-        row = emit.row_of_chosen(owner, held) if owner else ""
-        with emit.block(f"if {self._count} > 0"):
-            drawn = emit.assign(Code(emit.drawn_index(number, self._count)), "drawn")
-            self._select_neighbour(self._list_item(drawn.text), value)
+        held = self._begin("chosen", aggregate)
+        row = emit.row_of_chosen(owner, held) if owner and aggregate.none is None else ""
+        drawn, test = emit.drawn_index(aggregate.number, self._count), f"{self._count} > 0"
+        if aggregate.weight is not None:
+            unit = emit.drawn_number(aggregate.number)
+            weights = self._gathered("weights", aggregate.weight)
+            drawn = f"weighted_index({weights}, {self._count}, {unit})"
+            drawn = emit.assign(Code(drawn), "drawn").text
+            test = f"{drawn} >= 0"
+        with emit.block(f"if {test}"):
+            if aggregate.weight is None:
+                drawn = emit.assign(Code(drawn), "drawn").text
+            self._select_neighbour(self._list_item(drawn), value)
             emit.store(emit.value(value), held)
             if row:
                 emit.write(f"{row} = {self._near.candidate}")
+        return held
+
+    def _gathered(self, name: str, value: Expression) -> str:
+        """Return a variable with a value of each listed neighbour."""
+        emit, scalar = self._emit, value.type.scalar
+        values = emit.names.allocate(name)
+        if self._near.is_python:
+            emit.write(f"{values} = [{spelled(zero_of(scalar))}] * {self._count}")
+        else:
+            size = f"len({self._near.listed})"
+            emit.arrays.append(f"{values} = np.empty({size}, {SCALARS[scalar].numpy})")
+        for variable in self._each_neighbour(value):
+            code = wrap_to_type(emit.value(value).at(0), scalar)
+            emit.write(f"{values}[{variable}] = {code.text}")
+        return values
+
+    def _mode(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+        emit, values = self._emit, self._gathered("met", value)
+        held = self._begin("mode", aggregate)
+        with emit.block(f"if {self._count} > 0"):
+            frequent = f"{values}[most_frequent({values}, {self._count})]"
+            emit.store(uniform(value.type, Code(frequent)), held)
         return held
 
     def _each_neighbour(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
@@ -289,11 +349,12 @@ class AggregateLoop:
             return variable
         return f"{self._listed}[{variable}]"
 
-    def _extreme(self, type_: Type, function: str, value: Expression) -> Value:
+    def _extreme(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+        type_, function = aggregate.type, aggregate.function
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
         name, element_type = "least" if function == "min" else "greatest", Type(type_.scalar)
         none = nan if type_.is_float else self._near.zero(type_)
-        held = initialised(self._emit, name, type_, none)
+        held = self._begin(name, aggregate, none)
         for variable in self._each_neighbour(value):
 
             def choose(there: Code, code: Code, which: str = variable) -> str:
@@ -309,16 +370,20 @@ class AggregateLoop:
         """Return the expression for `code` of the first neighbour, `other` of those that follow."""
         return f"{code.within(Precedence.OR)} if {variable} == 0 else {other.text}"
 
-    def _nearest(self, type_: Type, value: Expression) -> Value:
+    def _nearest(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
         emit, near = self._emit, self._near
-        held = initialised(emit, "nearest", type_, near.zero(type_))
+        held = self._begin("nearest", aggregate)
         first = emit.assign(Code(self._count), "first").text
         zero = "0" if near.is_python else f"{SCALARS[near.scalar].numpy}(0)"
         least = emit.assign(Code(zero), "closest").text
         square = emit.names.allocate("square")
         for variable in self._each_neighbour(Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")
-            with emit.block(f"if {variable} == 0 or {square} < {least}"):
+            test = f"{variable} == 0 or {square} < {least}"
+            if near.may_be_nowhere:
+                test = f"{first} == {self._count} or {square} < {least}"
+                emit.write(f"if {square} != {square}:", "    continue")
+            with emit.block(f"if {test}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")
         with emit.block(f"if {first} < {self._count}"):
             self._select_neighbour(self._list_item(first), value)

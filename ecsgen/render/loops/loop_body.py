@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,7 @@ from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Number, Type
+from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_operations import element_of
 from ecsgen.render.loops.element_values import (
     UNROLLED,
@@ -25,6 +26,7 @@ from ecsgen.render.loops.element_values import (
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
 from ecsgen.render.loops.loop_aggregates import AggregateLoop, shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
+from ecsgen.render.loops.loop_everybody import AllNeighbours
 from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
@@ -74,6 +76,7 @@ class LoopBody(LoopEmitter):
         self._ended_name = ""
         self._who = ""
         """Variable with what the random numbers depend on, where loops draw."""
+        self._indexed = _indexed_locals(builder.program)
 
     @property
     def statements(self) -> list[str]:
@@ -191,7 +194,7 @@ class LoopBody(LoopEmitter):
                 return self._nears[node.near].neighbour_value(node)
             case tree.Occupied():
                 near = self._nears[node.near]
-                assert isinstance(near, GridNeighbours)
+                assert isinstance(near, GridNeighbours | AllNeighbours)
                 return near.occupied(node)
             case tree.Coordinates():
                 return self.grids.coordinates(node, self)
@@ -312,7 +315,7 @@ class LoopBody(LoopEmitter):
         if len({*map(repr, elements)}) == 1:
             return uniform(type_, numbers[0])
         if len(numbers) <= UNROLLED:
-            return Value(type_, lambda index: numbers[int(index)])
+            return Value(type_, lambda index: numbers[int(index)], is_split=True)
         array = self.names.allocate(f"without_{name}")
         expression = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
         self.arrays.append(f"{array} = {expression}")
@@ -435,6 +438,12 @@ class LoopBody(LoopEmitter):
             self._block(loop.body)
         self._end_row_after(loop)
 
+    def index_code(self, node: tree.Expression) -> str:
+        number = "" if isinstance(node, tree.Constant) else self.own_number(node)
+        if number:
+            return number if number.isidentifier() else self.assign(Code(number)).text
+        return super().index_code(node)
+
     def _bound(self, node: tree.Expression) -> str:
         return self.own_number(node) or self.value(node).at(0).text
 
@@ -443,7 +452,7 @@ class LoopBody(LoopEmitter):
         may_move = loop.needs_offset and near.may_move
         is_listed = loop.needs_offset and not may_move
         with AggregateLoop(self, near).neighbours(is_listed), self._inside_loop():
-            if test := self._dead_neighbour_test(near):
+            if test := self.dead_neighbour_test(near.join, near.row_of):
                 self.write(f"if {test}:", "    continue")
             if may_move:
                 self._moving.append(near)
@@ -461,16 +470,16 @@ class LoopBody(LoopEmitter):
         for near in self._moving:
             self.write(*near.offset_now_lines(self))
 
-    def _dead_neighbour_test(self, near: NeighbourAccess) -> str:
-        """Return the test that a neighbour has died since the loop began; "" if none can."""
+    def dead_neighbour_test(self, join: NeighbourJoin, row_of: Callable[[str], str]) -> str:
+        """Return the test that a neighbour, with these rows, has died since; "" if none can."""
         tests = []
-        for owner, component in near.join.components.items():
+        for owner, component in join.components.items():
             if marks := self.lookups.despawned_rows(component.name):
-                tests.append(f"{marks}[{near.row_of(owner)}]")
-        components = near.join.components.items()
+                tests.append(f"{marks}[{row_of(owner)}]")
+        components = join.components.items()
         owned = next((name for name, c in components if c.owner == "entity"), None)
         if owned is not None:
-            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, near.join.near.name)
+            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, join.near.name)
             alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
             tests += [f"not ({alive})"] if alive else []
         return " or ".join(tests)
@@ -683,6 +692,10 @@ class LoopBody(LoopEmitter):
             return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
         return f"range_at({self.row_key}, {number}, {count})"
 
+    def drawn_number(self, number: int) -> str:
+        """Return the expression for a random number in [0, 1)."""
+        return f"random_at({self.row_key}, {number})"
+
     def row_of_chosen(self, component: str, held: Value) -> str:
         """Return the variable for a chosen entity's row, known to later steps; "" if it is not."""
         if not self.lookups.knows_chosen_row(component):
@@ -739,20 +752,43 @@ class LoopBody(LoopEmitter):
         there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
         default = self._default(read.field.name, read.field.type, read.default)
         target = self.variables(read.to.type, f"their_{read.field.name}")
-        self._read(row, default, there, target)
         self.locals_[read.to.name] = target
+        if not read.field.items:
+            self._read(row, default, there, target)
+            return
+        test, position = self.position_of_item(read.field.type.shape, read.field.items)
+        self.store(uniform(read.to.type, self.builder.zero(read.to.type)), target)
+        with self.block(f"if {test.text}"):
+            with self.block(f"if {row} == NIL"):
+                self.store(self._part_at(default, position, read.to.type), target)
+            with self.block("else"):
+                self.store(self._part_at(there, position, read.to.type), target)
+
+    def _part_at(self, base: Value, position: str, type_: Type) -> Value:
+        """Return the element of a value at a computed index."""
+        if len({base.at(index).text for index in range(base.type.elements)}) == 1:
+            return uniform(type_, base.at(0))  # a default
+        base = self.indexable(base) if base.is_split else base
+        return uniform(type_, base.at(position))
 
     def _set_local(self, assignment: lowered.SetLocal) -> None:
         name = assignment.to.name
         known = self.lookups.known_rows
-        if assignment.index:
+        if assignment.items:
+            self._set_item(assignment)
+        elif assignment.index:
             local = assignment.to
             element = tree.Element(assignment.type, local, assignment.index)
             value = self._buffered(assignment.value, local, assignment.type)
             self.store(value, self.value(element))
         elif assignment.is_new:
             value = self.value(assignment.value)
-            self.locals_[name] = held = self.stored(value, self.names.released(name))
+            if name in self._indexed:
+                held = self.memory(assignment.to.type, self.names.released(name))
+                self.store(value, held)
+            else:
+                held = self.stored(value, self.names.released(name))
+            self.locals_[name] = held
             if isinstance(assignment.value, tree.Local) and value.at(0).text in known:
                 known[held.at(0).text] = known[value.at(0).text]
         else:
@@ -760,7 +796,17 @@ class LoopBody(LoopEmitter):
             self.store(self._buffered(assignment.value, local, local.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
 
+    def _set_item(self, statement: lowered.SetLocal | lowered.WriteField) -> None:
+        """Write an element at computed indices, if they are inside of the shape."""
+        value, base = self.keep_number(self.value(statement.value)), self.value(statement.to)
+        test, position = self.position_of_item(statement.to.type.shape, statement.items)
+        with self.block(f"if {test.text}"):
+            self.write_item(base, position, statement.type, lambda there: self.store(value, there))
+
     def _write_field(self, write: lowered.WriteField) -> None:
+        if write.items:
+            self._set_item(write)
+            return
         field: tree.Expression = write.to
         if write.index:
             field = tree.Element(write.type, write.to, write.index)
@@ -796,29 +842,55 @@ class LoopBody(LoopEmitter):
         self._alive_test = self.assign(alive, "is_heard").text
 
     def _send_message(self, message: lowered.SendMessage) -> None:
-        row = self._found_rows[message.to.row].text
+        row, position = self._found_rows[message.to.row].text, ""
+        tests = [f"{row} != NIL", *([self._alive_test] if self._alive_test else [])]
+        if message.to.items:
+            test, position = self.position_of_item(message.to.type.shape, message.to.items)
+            tests.append(test.within(Precedence.AND))
         if self.builder.program.takes_turns:  # the row may be its own receiver
             owner = message.to.row.component if self.builder.source.is_world else tree.OWN
             target = tree.FieldValue(message.to.type, message.to.name, owner)
             value = self._buffered(message.value, target, message.type)
         else:
             value = self.spread(message.value, message.type)
-        tests = [f"{row} != NIL", *([self._alive_test] if self._alive_test else [])]
         with self.block(f"if {' and '.join(tests)}"):
+            stored_row = row
+            if position:  # row and element in one number
+                stored_row = f"{message.to.type.elements} * {row} + {position}"
             if message.is_deferred and message.to.text in self._queued:
-                self._queue_message(message, row, value)
+                self._queue_message(message, stored_row, value)
                 return
             if message.is_deferred:
-                self._defer_message(message, row, value)
+                self._defer_message(message, row, stored_row, value)
                 return
-            self._apply_message(message, row, value)
+            self._apply_message(message, row, value, position)
             if message.moves:
                 self._update_cells(row, self.builder.cells_of_found_row(message.to, row))
 
-    def _apply_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
-        scalar = message.type.scalar
+    def _apply_stored_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
+        """Change the row, or the element of a row, that a variable tells."""
+        if not message.to.items:
+            self._apply_message(message, row, value)
+            return
+        position, elements = self.names.allocate("position"), message.to.type.elements
+        self.write(f"{position} = {row} % {elements}", f"{row} //= {elements}")
+        self._apply_message(message, row, value, position)
+
+    def _apply_message(
+        self, message: lowered.SendMessage, row: str, value: Value, position: str = ""
+    ) -> None:
+        """Change a row; `position`: the index of the element of it that is changed, if computed."""
         cells = self.builder.cells_of_found_row(message.to, row)
+        if position:
+            self.write_item(
+                cells, position, message.type, lambda there: self._combine(message, there, value)
+            )
+            return
         there = part_of(cells, message.to.type.shape, message.to.index, message.type)
+        self._combine(message, there, value)
+
+    def _combine(self, message: lowered.SendMessage, there: Value, value: Value) -> None:
+        scalar = message.type.scalar
         if message.operator == "=" or _is_in_place(message.operator, scalar):
             self.store(value, there, "=" if message.operator == "=" else f"{message.operator}=")
             return
@@ -827,8 +899,10 @@ class LoopBody(LoopEmitter):
             there, value, lambda *codes: wrap_to_type(element_of(node, [*codes]), scalar).text
         )
 
-    def _defer_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
-        """Store a message and its target row for the loop after the last row."""
+    def _defer_message(
+        self, message: lowered.SendMessage, row: str, stored_row: str, value: Value
+    ) -> None:
+        """Store a message and its target for the loop after the last row."""
         rows, index = self.builder.count, self.builder.index
         targets = self.names.allocate(f"{message.to.name}_to")
         sent = self.names.allocate(f"{message.to.name}_sent")
@@ -837,12 +911,12 @@ class LoopBody(LoopEmitter):
         self.arrays.append(f"{targets} = np.full({rows}, NIL, np.int64)")
         self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
         stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
-        self.write(f"{targets}[{index}] = {row}")
+        self.write(f"{targets}[{index}] = {stored_row}")
         self.store(value, stored)
         with self.into(self.delivery):
             self.write(f"{row} = {targets}[{index}]")
             with self.block(f"if {row} != NIL"):
-                self._apply_message(message, row, stored)
+                self._apply_stored_message(message, row, stored)
 
     def _queue_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
         """Store a message in the queue of its field: a row may send any number of them."""
@@ -899,7 +973,7 @@ class LoopBody(LoopEmitter):
                         if queue.numbers
                         else nullcontext()
                     ):
-                        self._apply_message(message, row, stored)
+                        self._apply_stored_message(message, row, stored)
         return queue
 
 
@@ -922,6 +996,13 @@ def _queued(array: str, index: str, type_: Type, elements: int) -> Value:
     """Return the elements of a queued value; `elements`: those of the field."""
     start = f"{elements} * {index}" if elements > 1 else index
     return Value(type_, lambda element: Code(f"{array}[{plus(start, element)}]"))
+
+
+def _indexed_locals(program: tree.Program) -> frozenset[str]:
+    """Return the locals with elements at computed indices, which have to be in arrays."""
+    bases = [node.base for node in program.nodes if isinstance(node, tree.Item)]
+    targets = [step.target for step in program.actions if step.items]
+    return frozenset(n.name for n in (*bases, *targets) if isinstance(n, tree.Local))
 
 
 def _queued_messages(kernel: lowered.LoweredKernel) -> dict[str, list[lowered.SendMessage]]:

@@ -126,15 +126,15 @@ class LoopMethod(KernelMethod):
         lines = [line for join in self.neighbour_joins for line in self._join_lines(join)]
         if not source.is_world:
             return ["data = self.data", *lines]
-        is_found = any(join.near.on is None for join in self.neighbour_joins)
+        is_found = any(join.near.is_in_space for join in self.neighbour_joins)
         return lines if is_found else [f"{source.variable} = {source.rows_expression}", *lines]
 
     def _join_lines(self, join: NeighbourJoin) -> list[str]:
         """Return the statements that get the candidates of a neighbourhood; on a grid, its
         members."""
         members = self.function.neighbours[join.near.name].members
-        if join.near.on is not None:
-            return join.met_on_grid(members) if members else []
+        if not join.near.is_in_space:
+            return join.met_anywhere(members) if members else []
         turns = self.function.frozen_neighbours is None
         radius = self.radius_of(join.near)
         if isinstance(join.near.radius, Argument):  # a number of Python in loops
@@ -145,7 +145,7 @@ class LoopMethod(KernelMethod):
     def _cell_list_lines(self) -> list[str]:
         """Statements that sort the candidates in spaces into cells."""
         cells = "live_cell_list" if self.function.frozen_neighbours is None else "neighbour_cells"
-        tags = (join.tag for join in self.neighbour_joins if join.near.on is None)
+        tags = (join.tag for join in self.neighbour_joins if join.near.is_in_space)
         return [f"_cells{tag} = {cells}(*_search_arguments{tag})" for tag in tags]
 
     @property

@@ -31,6 +31,8 @@ class NeighbourAccess(ABC):
 
     is_python = False
     """True if neighbour lists are Python's own, made for each row."""
+    may_be_nowhere = False
+    """True if neighbours may be at no finite place."""
     listed_offsets = ""
     """Array with the offset to each listed neighbour, if there is one."""
     list_index = ""
@@ -44,7 +46,7 @@ class NeighbourAccess(ABC):
         self.reserve = reserve = builder.names.reserve
         self.declared, self.zero = builder.declared, builder.zero
         on, type_ = join.near.on, join.near.position.type
-        self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, type_.shape[0])
+        self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, sum(type_.shape))
         """Scalar type and number of axes of the offset to a neighbour."""
         self.parameters: dict[str, Parameter] = {}
         self.candidate = reserve("o")
@@ -141,11 +143,15 @@ class SpaceNeighbours(NeighbourAccess):
     def offset_lines(self, crosses: bool = True) -> list[str]:
         lines, axes = [], zip(self._starts, self.offsets, self._halves, self._sizes, strict=True)
         for axis, (start, offset, half, size) in enumerate(axes):
-            lines.append(f"{offset} = {self.positions}[{axis}, {self.candidate}] - {start}")
+            lines.append(f"{offset} = {self._place(axis)} - {start}")
             if crosses:
                 lines.append(f"if abs({offset}) > {half}:")
                 lines.append(f"    {offset} = {offset} - {size} * np.rint({offset} / {size})")
         return lines
+
+    def _place(self, axis: int) -> str:
+        """Return the expression for a neighbour's position along an axis."""
+        return f"{self.positions}[{axis}, {self.candidate}]"
 
     def faster_comparison(self, node: tree.Operation, body: RowLoop) -> Value | None:
         """Compare a distance with a limit that all rows share as squares. No root is computed then;

@@ -56,12 +56,16 @@ def _asks_cells_around(program: tree.Program) -> bool:
     if not program.neighbourhoods:
         return False
     for near in program.neighbourhoods:
-        on, radius = near.on, near.radius
+        on = near.on
+        radius: object = near.radius
         if on is None or on.occupant or near.position.name != tree.CELL_ID:
             return False
         if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
             return False
-    return all(aggregate.function in _FUNCTIONS for aggregate in _aggregates(program))
+    if any(step.items for step in program.actions):
+        return False
+    aggregates = _aggregates(program)
+    return all(a.function in _FUNCTIONS and a.none is None for a in aggregates)
 
 
 def is_whole_column_stencil(program: tree.Program) -> bool:
@@ -84,7 +88,7 @@ class Stencil(NeighbourAccess):
 
     def __init__(self, listed: GridNeighbours, builder: FunctionBuilder) -> None:
         super().__init__(listed.join, builder)
-        radius = listed.join.near.radius
+        radius: object = listed.join.near.radius
         assert isinstance(radius, int)
         self.radius = radius
         self.axes_name = listed.axes_name

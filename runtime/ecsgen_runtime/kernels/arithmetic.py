@@ -92,6 +92,32 @@ def as_uint64(value: Any) -> np.uint64:
     return np.uint64(int(between(value, 0.0, 2.0**64)))
 
 
+def weighted_index(weights: Any, count: int, drawn: float) -> int:
+    """Return the first index of which the running sum of weights exceeds `drawn`, in [0, 1), times
+    all of them; -1 if none does. Those that are not finite or not above 0 count as 0."""
+    total = 0.0
+    for k in range(count):
+        if 0 < weights[k] < np.inf:
+            total += weights[k]
+    limit, running = drawn * total, 0.0
+    for k in range(count):
+        if 0 < weights[k] < np.inf:
+            running += weights[k]
+            if running > limit:
+                return k
+    return -1
+
+
+def most_frequent(values: Any, count: int) -> int:
+    """Return the first index of the most frequent value, of several the one first met; O(k)."""
+    often: dict[Any, int] = {}
+    firsts: dict[Any, int] = {}
+    for k in range(count):
+        firsts.setdefault(values[k], k)
+        often[values[k]] = often.get(values[k], 0) + 1
+    return firsts[max(often, key=often.__getitem__)]
+
+
 def row_at(rows: RowArray, position: int) -> int:
     """Return the row at a position; of consecutive rows only the first is stored."""
     return int(rows[position] if len(rows) > 1 else rows[0] + position)

@@ -14,6 +14,23 @@ from . import arithmetic
 minimum: Final = jit()(arithmetic.minimum)
 maximum: Final = jit()(arithmetic.maximum)
 between: Final = jit()(arithmetic.between)
+weighted_index: Final = jit()(arithmetic.weighted_index)
+
+
+@jit()
+def most_frequent(values: Any, count: int) -> int:
+    """Return the first index of the most frequent value, of several the one first met;
+    O(k log k)."""
+    order = values[:count].argsort(kind="mergesort")  # stable: equal ones stay in order
+    best, most, start = 0, 0, 0
+    for k in range(1, count + 1):
+        if k < count and values[order[k]] == values[order[start]]:
+            continue
+        first = order[start]
+        if k - start > most or (k - start == most and first < best):
+            best, most = first, k - start
+        start = k
+    return best
 
 
 @jit()

@@ -400,6 +400,19 @@ def live_active_rows(manager: BaseManager) -> RowArray:
     return living_rows(manager, getattr(manager.data, "n_active", manager.data.n))
 
 
+def visible_members(
+    manager: BaseManager, members: RowArray, hidden: RowArray | None = None
+) -> RowArray:
+    """Return the numbers of the members of a group or query whose rows are active and of alive
+    entities, without hidden rows; O(n)."""
+    is_visible = np.zeros(manager.data.n, np.bool_)
+    is_visible[live_active_rows(manager)] = True
+    if hidden is not None:
+        is_visible[hidden] = False
+    visible: RowArray = is_visible[members].nonzero()[0]
+    return visible
+
+
 def live_active_handles(manager: Owned | IdMethods | GridManager) -> NDArray[np.uint64]:
     """Return the entity of each row of `live_active_rows`, its id if rows have no owners; O(n)."""
     rows = live_active_rows(manager)

@@ -102,6 +102,12 @@ def cell_grid(radius: float, wrap: Sequence[float], kind: Any) -> CellGrid:
     return _grid_of(radius, tuple(wrap), kind)
 
 
+def wrap_sizes(wrap: Sequence[float], kind: Any) -> NDArray[Any]:
+    """Return the sizes of a space's axes and their halves, shape (2, axes); of open axes 1 and
+    infinity."""
+    return cell_grid(1.0, wrap, kind).sizes
+
+
 @lru_cache(16)
 def _grid_of(radius: float, wrap: tuple[float, ...], kind: Any) -> CellGrid:
     edge = WIDER * radius

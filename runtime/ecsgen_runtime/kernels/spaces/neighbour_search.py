@@ -230,6 +230,38 @@ class NeighbourPairs:
         starts = self.counts.cumsum() - self.counts
         self._pick((starts + which)[self.counts > 0], values, out)
 
+    def weighted(self, weights: Any, drawn: NDArray[np.float64]) -> NeighbourPairs:
+        """Return one pair of each asking position: the first of which the running sum of weights
+        exceeds `drawn`, in [0, 1), times all; none if no weight is finite and above 0.
+
+        As many steps as the most pairs of a position."""
+        weights = self._pair_values(weights)
+        weights = np.where((weights > 0) & (weights < np.inf), weights, 0.0)
+        limits = drawn * np.bincount(self.who, weights, len(self.counts))
+        running, chosen = np.zeros(len(limits)), np.full(len(limits), -1)
+        starts = self.counts.cumsum() - self.counts
+        for step in range(int(self.counts.max(initial=0))):
+            askers = ((self.counts > step) & (chosen < 0)).nonzero()[0]
+            pairs = starts[askers] + step
+            running[askers] += weights[pairs]
+            is_chosen = running[askers] > limits[askers]
+            chosen[askers[is_chosen]] = pairs[is_chosen]
+        return self._only(chosen[chosen >= 0])
+
+    def mode(self, values: Any, out: NDArray[Any]) -> None:
+        """Write the most frequent values, of several those of the first pair; 0 if there are no
+        pairs. O(k log k)."""
+        pair_values = self._pair_values(values)
+        order = np.lexsort((pair_values, self.who))  # stable: equal ones stay in order
+        askers, ordered = self.who[order], pair_values[order]
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = (askers[1:] != askers[:-1]) | (ordered[1:] != ordered[:-1])
+        starts = is_first.nonzero()[0]
+        often = np.diff(starts, append=len(order))
+        ranked = np.lexsort((order[starts], -often, askers[starts]))
+        best = ranked[np.diff(askers[starts][ranked], prepend=-1) > 0]
+        self._pick(order[starts[best]], values, out)
+
     def count(self, values: Any, out: NDArray[Any]) -> None:
         """Write the numbers of pairs for which the values are true."""
         if values is True:

@@ -1,0 +1,123 @@
+"""Neighbourhoods without a radius in loops: all rows of a source, in their order."""
+
+from __future__ import annotations
+
+from ecsgen.model import typed_tree as tree
+from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
+from ecsgen.render.loops.element_values import Value, uniform
+from ecsgen.render.loops.function_builder import FunctionBuilder
+from ecsgen.render.loops.loop_grids import GridParameters
+from ecsgen.render.loops.loop_neighbours import SpaceNeighbours
+from ecsgen.render.loops.row_loop import RowLoop
+from ecsgen.render.loops.scalar_code import Code, Precedence
+
+
+class AllNeighbours(SpaceNeighbours):
+    """All living, active rows but the row itself and those of its entity; offsets where both have
+    positions in one space."""
+
+    may_be_nowhere = True
+
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        super().__init__(join, builder)
+        self.is_python = builder.is_plain
+        self._grids = GridParameters(builder)
+        self._is_joined = join.candidates.member_indices is not None or len(join.components) > 1
+        owner = join.position_owner
+        self._manager = builder.source.managers.manager(join.components[owner].name)
+        expression = f"live_active_rows({self._manager})"
+        if self._is_joined:
+            self._member(owner, "")  # adds the parameter with the members
+            arguments = [self._manager, join.other_rows(owner), *filter(None, [join.hidden])]
+            expression = f"visible_members({', '.join(arguments)})"
+        kind = "RowArray"
+        if self.is_python:
+            kind, expression = "list[int]", f"{expression}.tolist()"
+        self._all = builder.table(f"everybody{join.tag}", kind, expression)
+        self._turn = self.reserve("f")
+
+    def setup(self) -> list[str]:
+        lines = (
+            [] if self.is_python else [f"{self.listed} = np.empty(len({self._all}) + 1, np.intp)"]
+        )
+        if self.axes:
+            sizes = f"wrap_sizes({self._manager}.wrap, {self._scalar_type})"
+            lines += self._size_lines(self._builder.table(f"sizes{self.join.tag}", "Any", sizes))
+        return lines
+
+    @property
+    def _scalar_type(self) -> str:
+        return {"f32": "np.float32", "f64": "np.float64"}[self.scalar]
+
+    def list_lines(self, body: RowLoop) -> list[str]:
+        candidate = self.candidate
+        tests = [*self._own_tests(body)]
+        if dead := body.dead_neighbour_test(self.join, self.row_of):
+            tests.append(f"not ({dead})")
+        test = " and ".join(tests) or "True"
+        lines = self._start_lines(body)
+        if self.is_python:
+            return [
+                *lines,
+                f"{self.listed} = [{candidate} for {candidate} in {self._all} if {test}]",
+                f"{self.count} = len({self.listed})",
+            ]
+        return [
+            *lines,
+            f"{self.count} = 0",
+            f"for {self._turn} in range(len({self._all})):",
+            f"    {candidate} = {self._all}[{self._turn}]",
+            f"    {self.listed}[{self.count}] = {candidate}",
+            f"    if {test}:",
+            f"        {self.count} += 1",
+        ]
+
+    def _own_tests(self, body: RowLoop) -> list[str]:
+        """Return the tests that a candidate is neither the row nor of the same entity."""
+        join, components = self.join, self.join.components
+        if join.near.has_itself:
+            return []
+        shared = {n: c for n, c in components.items() if n in join.source.components}
+        for name, component in shared.items():
+            if component.owner == "none" or component.instances == "one":
+                return [f"{self.row_of(name)} != {body.row_of(name)}"]
+        owned = next((n for n, c in join.source.components.items() if c.owner == "entity"), None)
+        other = next((n for n, c in components.items() if c.owner == "entity"), None)
+        if owned is None or other is None:
+            return []
+        entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, other, join.near.name)
+        return [f"{body.value(entity).at(0).text} != {body.owner_entity(owned)}"]
+
+    def _start_lines(self, body: RowLoop) -> list[str]:
+        if not self.axes:
+            return []
+        position, builder = self.join.near.position, self._builder
+        arrays = builder.neighbour_arrays(self._position)
+        here = builder.cells(arrays, position.type, body.row_of(position.owner))
+        return [f"{start} = {here.at(axis).text}" for axis, start in enumerate(self._starts)]
+
+    @property
+    def _position(self) -> tree.NeighbourField:
+        position = self.join.near.position
+        return tree.NeighbourField(
+            position.type, position.name, position.owner, self.join.near.name
+        )
+
+    def _place(self, axis: int) -> str:
+        return self._field_value(self._position).at(axis).text
+
+    def row_of(self, owner: str) -> str:
+        return self._member(owner, self.candidate) if self._is_joined else self.candidate
+
+    def _field_value(self, node: tree.NeighbourField) -> Value:
+        if node.name == tree.CELL_ID:
+            if self.is_python:
+                return uniform(node.type, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
+            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+        arrays = self._builder.neighbour_arrays(node)
+        return self._builder.cells(arrays, node.type, self.row_of(node.owner))
+
+    def occupied(self, node: tree.Occupied) -> Value:
+        occupancy = self._grids.occupancy(node.component)
+        function = f"is_occupied_{self._grids.when}"
+        return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))
