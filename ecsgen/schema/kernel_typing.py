@@ -82,9 +82,9 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.AnyStep
     E402 for a kernel that changes nothing, if all of it could be read."""
     parsed = _parsed(kernel, scope.diagnostics)
     names = {name.id for _, name in assigned_names(parsed)}
-    kept = {tree.ENTITY, tree.PARENT} if scope.has_parent else {tree.ENTITY}
+    unassigned = {tree.ENTITY, tree.PARENT} if scope.has_parent else {tree.ENTITY}
     scope.later = frozenset(
-        names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - kept
+        names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - unassigned
     )
     neighbourhoods.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
