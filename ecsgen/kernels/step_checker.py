@@ -51,6 +51,13 @@ def assigned_names(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, 
                 yield text, name
 
 
+def loop_names(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, ast.Name]]:
+    """Yield the names that loops give to their numbers and neighbours."""
+    for text, statement in walk_statements(parsed):
+        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
+            yield text, statement.target
+
+
 class StepChecker:
     """Typing of the steps of one kernel."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,8 +13,8 @@ from ecsgen.kernels.grid_functions import grid_facts
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws, numbering
 from ecsgen.kernels.references import absent_elements
-from ecsgen.kernels.scope import LINKS, CommandScope, ReferenceScope, Scope, value_type
-from ecsgen.kernels.step_checker import ParsedSteps, StepChecker, assigned_names
+from ecsgen.kernels.scope import CommandScope, ReferenceScope, Scope, value_type
+from ecsgen.kernels.step_checker import ParsedSteps, StepChecker, assigned_names, loop_names
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import typed_tree as tree
@@ -25,7 +25,7 @@ from ecsgen.schema.kernel_declarations import (
     find_key_field,
     find_stream_column,
 )
-from ecsgen.schema.names import check_member
+from ecsgen.schema.names import LOCAL_NAMES, Names, check_derived_name, check_member
 from ecsgen.schema.type_parser import TypeScope, parse_type
 from ecsgen.schema.validation import BadValueError
 
@@ -91,8 +91,9 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.AnyStep
     E402 for a kernel that changes nothing, if all of it could be read."""
     parsed = _parsed(kernel, scope.diagnostics)
     names = {name.id for _, name in assigned_names(parsed)}
+    unassigned = {tree.ENTITY, tree.PARENT} if scope.has_parent else {tree.ENTITY}
     scope.later = frozenset(
-        names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - LINKS
+        names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - unassigned
     )
     neighbourhoods.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
@@ -271,14 +272,40 @@ def _check_locals(parsed: list[ParsedSteps], scope: Scope) -> None:
     nodes = [node for _, body in parsed for statement in body for node in ast.walk(statement)]
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     seen: set[str] = set()
-    diagnostics = scope.diagnostics
+    diagnostics, taken = scope.diagnostics, {**LOCAL_NAMES, **_named_by(nodes, scope)}
+    for text, name in loop_names(parsed):
+        mark = text.place(name, diagnostics)
+        check_derived_name(name.id, name.id, "a local", taken, mark, diagnostics)
     for text, name in assigned_names(parsed):
         if name.id in scope.later - seen:
             seen.add(name.id)
             mark = text.place(name, diagnostics)
-            if check_member(name.id, "a local", mark, diagnostics) and name.id not in read:
+            is_valid = check_member(name.id, "a local", mark, diagnostics, taken=taken)
+            if is_valid and name.id not in read:
                 message = f"no step reads the local name {quote(name.id)}"
                 diagnostics.add("E806", message, mark, hint=did_you_mean(name.id, scope.names()))
+
+
+_TAKE_NAMES: Final = ("spawn", "choice", "random_empty", "cell_at")
+"""Functions that take names of components or bundles."""
+
+
+def _named_by(nodes: Iterable[ast.AST], scope: Scope) -> Names:
+    """Return the components, enums and bundles that statements name, by what they are."""
+    words: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name)):
+                words.add(name)
+            case ast.Call(func=ast.Name(id=function), args=parts) if function in _TAKE_NAMES:
+                parts = [part.func if isinstance(part, ast.Call) else part for part in parts]
+                words.update(part.id for part in parts if isinstance(part, ast.Name))
+    known = {
+        "a component": scope.reference_scope.names,
+        "an enum": scope.enums,
+        "a bundle": scope.command_scope.bundles,
+    }
+    return {f"the kernel names {what}": frozenset(words & {*all_}) for what, all_ in known.items()}
 
 
 def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram | None:

@@ -54,6 +54,9 @@ FIELD_NAMES: Final[Names] = {
 }
 """Names reserved among fields, kernels, reductions and arguments."""
 
+LOCAL_NAMES: Final[Names] = {"kernels have": _words("entity self settings")}
+"""Names reserved among locals, beside those that the kernel itself names."""
+
 CLASS_NAMES: Final[Names] = {
     "packages have": _words(
         "ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError "

@@ -37,6 +37,8 @@ from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import comment_text, literal
 
 _MASK: Final = "bool", (), ElementOrder.ROWS
+_OF_METHODS: Final = ("data", "rows")
+"""Variables of methods without an underscore, beside arguments and views."""
 LIVING: Final = "_living"
 """Variable with the mask of a block's live rows."""
 
@@ -347,7 +349,7 @@ class BlockBody:
             return local_slot
         type_ = local.type
         names = [f"_{number}_of_{local.name}" for number in range(2, 1000)]
-        if local.name not in self._arguments:  # of another kernel of the pass
+        if local.name not in {*self._arguments, *_OF_METHODS}:  # of other kernels of the pass too
             names.insert(0, add_placeholder(local.name))
         kinds = (ArrayValue(name, type_.scalar, type_.shape, layout) for name in names)
         taken = {slot.text: slot for slot in self.emit.working.slots}

@@ -1,0 +1,135 @@
+"""Names of locals: those that managers, columns and functions have are free in kernels."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ecsgen.config import BACKENDS, Backend
+from ecsgen.kernels.operations import AGGREGATES, CONSTANTS, FUNCTIONS
+from ecsgen.schema.names import FIELD_NAMES
+from tests.support.world_package import checked, load, sources, world_package
+
+WORDS = {word for words in FIELD_NAMES.values() for word in words} | {"np", "list", "range", "tick"}
+FREE = sorted((WORDS | {*FUNCTIONS, *AGGREGATES, *CONSTANTS}) - {"entity"})
+OFTEN = ["n", "rows", "count", "data", "active", "next", "parent", "newer", "id_slot", "max", "np"]
+
+KERNELS = """\
+  blocks_{1}:
+    args: {{dt: f64}}
+    steps: |
+      {0} = x * dt
+      if {0} > 1:
+          y = max(norm(v), {0} + 1)
+      x = {0}
+  follow_{1}:
+    steps: |
+      {0} = friend
+      {0}.Node.z += x
+      y = {0}.Node.x
+  loop_{1}:
+    args: {{dt: f64}}
+    turns: rows
+    steps: |
+      {0} = x * dt
+      for i in range(3):
+          {0} += f64(i)
+      y = max({0}, min(x, 2))
+  count_{1}:
+    steps: |
+      for {0} in range(3):
+          y += f64({0})
+"""
+
+
+def schema_with(names: list[str]) -> str:
+    fields = "{x: f64, y: f64, z: f64, v: 'f32[2]', friend: entity}"
+    head = f"component: Node\nids: true\npartition: {{start: active}}\nfields: {fields}\nkernels:\n"
+    world = "---\nworld: Play\nkernels:\n"
+    for number, name in enumerate(names):
+        world += f"  send_{number}:\n    over: Node\n    steps: |\n      {name} = Node.x + 1\n"
+        world += f"      Node.friend.Node.z += {name}\n      if {name} > 2:\n          die()\n"
+    return head + "".join(KERNELS.format(name, k) for k, name in enumerate(names)) + world
+
+
+def filled(world: Any) -> Any:
+    entities = world.entities.create_many(6)
+    friends = np.roll(entities, 1)
+    x = np.arange(6.0)
+    v = np.full((6, 2), 2, np.float32)
+    world.node.create_many(entities, x=x, v=v, friend=friends)
+    return world.node
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_locals_have_names_of_managers_columns_and_functions(backend: Backend) -> None:
+    names = OFTEN if backend == "numba" else FREE
+    package = world_package(schema_with(names), f"names_of_locals_{backend}", backend)
+    x = np.arange(6.0)
+    length = np.float64(np.sqrt(np.float32(8)))
+    for number, name in enumerate(names):
+        nodes = filled(package.Play())
+        getattr(nodes, f"blocks_{number}")(0.5)
+        assert [*nodes.data.x] == [*(x / 2)], name
+        expected = np.where(x / 2 > 1, np.maximum(length, x / 2 + 1), 0.0)
+        assert [*nodes.data.y] == [*expected], name
+        nodes = filled(package.Play())
+        getattr(nodes, f"follow_{number}")()
+        assert [*nodes.data.y] == [*np.roll(x, 1)], name
+        assert [*nodes.data.z] == [*np.roll(x, -1)], name
+        nodes = filled(package.Play())
+        getattr(nodes, f"loop_{number}")(0.5)
+        assert [*nodes.data.y] == [*np.maximum(x / 2 + 3, np.minimum(x, 2))], name
+        getattr(nodes, f"count_{number}")()
+        assert [*nodes.data.y] == [*(np.maximum(x / 2 + 3, np.minimum(x, 2)) + 3)], name
+        world = package.Play()
+        nodes = filled(world)
+        getattr(world, f"send_{number}")()
+        world.collect()
+        assert sorted(nodes.data.x) == [0.0, 1.0], name
+
+
+def test_blocks_give_each_variable_one_meaning() -> None:
+    """A local is no variable of the method: to a type checker these have one type each."""
+    text = sources(load(schema_with(["data", "rows"])))["node.py"]
+    methods = [m for m in ast.walk(ast.parse(text)) if isinstance(m, ast.FunctionDef)]
+    for method in (m for m in methods if m.name in ("blocks_0", "blocks_1")):
+        loops = [node for node in ast.walk(method) if isinstance(node, ast.For)]
+        bound = {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        assert bound.isdisjoint(("data", "rows")), method.name
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ("self = x\n      x = self", "kernels have 'self'"),
+        ("settings = x\n      x = settings", "kernels have 'settings'"),
+        ("for entity in range(3):\n          x += 1", "kernels have 'entity'"),
+        ("Mood = x\n      x = Mood\n      mood = Mood.calm", "the kernel names an enum 'Mood'"),
+        ("Node = x\n      x = Node\n      x = friend.Node.x + Node.x", "a component 'Node'"),
+    ],
+)
+def test_what_stands_in_the_way_is_named(steps: str, why: str) -> None:
+    enum = "enum: Mood\nvalues: [calm, afraid]\n---\n"
+    fields = "{x: f64, mood: Mood, friend: entity}"
+    head = f"{enum}component: Node\nfields: {fields}\nkernels:\n"
+    first, *_ = checked(f"{head}  go:\n    steps: |\n      {steps}\n")[1]
+    assert first.code == "E102"
+    assert why in first.message
+
+
+def test_names_that_the_kernel_does_not_mean_are_free() -> None:
+    enum = "enum: Mood\nvalues: [calm, afraid]\n---\n"
+    head = f"{enum}component: Node\nfields: {{x: f64}}\nkernels:\n"
+    load(f"{head}  go: {{steps: ['Mood = x', 'Node = Mood * 2', 'x = Node']}}\n")
+
+
+def test_parent_is_the_languages_own_word_where_rows_have_one() -> None:
+    head = "component: Node\nfields: {x: f64}\n"
+    kernels = "kernels: {go: {steps: ['parent = x * 2', 'x = parent']}}\n"
+    load(head + kernels)
+    first, *_ = checked(f"{head}hierarchy: {{orphans: root}}\n{kernels}")[1]
+    assert first.code == "E805"
