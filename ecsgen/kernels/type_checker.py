@@ -219,11 +219,11 @@ class TypeChecker:
             raise KernelError("E813", message, node, "give it a local name in a step before")
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
+        if is_aggregate(node, name) and near is None and self._scope.has_invalid_neighbours:
+            raise make_silent_error(node)
         if (of_elements := self._of_elements(node, name)) is not None:
             return of_elements
         if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= OPTIONS:
-            if near is None and self._scope.has_invalid_neighbours:
-                raise make_silent_error(node)
             return type_aggregate(node, name, near, self.infer, no_draws)
         names = near.names if near is not None else ()
         if node.keywords:

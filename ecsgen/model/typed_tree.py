@@ -340,8 +340,14 @@ class Neighbourhood:
 
     @property
     def is_in_space(self) -> bool:
-        """True if the neighbours are those within a radius, in a continuous space."""
-        return self.on is None and self.radius is not None
+        """True if the neighbours are those within one radius of all rows, in a continuous space."""
+        return self.on is None and isinstance(self.radius, Argument | float | int)
+
+    @property
+    def is_of_all_rows(self) -> bool:
+        """True if each row looks at all rows of others: without a radius, or with one of its own in
+        a continuous space."""
+        return self.on is None and not self.is_in_space
 
 
 @dataclass(frozen=True, slots=True)

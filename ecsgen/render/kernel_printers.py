@@ -52,7 +52,7 @@ def loop_reasons(program: tree.Program) -> tuple[str, ...]:
         "die or spawn with neighbours": bool(program.neighbourhoods) and program.has_commands,
         "cells": on_grid or program.uses_grids,
         "several neighbourhoods": len(program.neighbourhoods) > 1,
-        "all rows as neighbours": any(near.radius is None for near in program.neighbourhoods),
+        "all rows as neighbours": any(near.is_of_all_rows for near in program.neighbourhoods),
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
 

@@ -187,7 +187,7 @@ def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]
 
 def _asking_all(owner: str, kernels: Iterable[Kernel]) -> list[str]:
     """Return the kernels in which each row asks all rows of others."""
-    asking = (k for k in kernels if any(n.radius is None for n in k.program.neighbourhoods))
+    asking = (k for k in kernels if any(n.is_of_all_rows for n in k.program.neighbourhoods))
     return [f"{owner}.{kernel.name}" if owner else kernel.name for kernel in asking]
 
 

@@ -113,7 +113,8 @@ class NearSpec(Strict):
     radius: RadiusForm | None = Field(
         default=None,
         description="How far neighbours are: a number, or an argument; on a grid an integer from "
-        "0, or an integer field of the row. Without one all rows of `among` are neighbours.",
+        "0; or a field of the row, on a grid of integers. Without one all rows of `among` are "
+        "neighbours.",
     )
     among: Text = Field(
         default="",

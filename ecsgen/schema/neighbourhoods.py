@@ -254,12 +254,12 @@ class _NeighbourhoodBuilder:
         self._diagnostics.add("E813", message, mark)
 
     def _radius(self, on_grid: bool) -> tree.Argument | tree.FieldValue | float | None:
-        """Return a radius: in a space a finite number above 0, or one argument; on a grid an
-        integer from 0, an argument, or an integer field; reports E803 and E813."""
+        """Return a radius: in a space a finite number above 0, an argument or a number field; on a
+        grid an integer from 0, an argument, or an integer field; reports E803 and E813."""
         radius, code = self._key.radius, "E803" if on_grid else "E813"
         assert radius is not None
         if isinstance(radius, str):
-            is_argument = not on_grid or radius in self._scope.arguments
+            is_argument = radius in self._scope.arguments
             variable = (None if is_argument else self._field(radius)) or self._argument(radius)
             if variable is None:
                 return None

@@ -224,3 +224,69 @@ def test_in_turns_the_dead_are_not_asked(world: Any) -> None:
     world.fight()
     left = {int(data.entity[row]): int(data.many[row]) for row in living(world, world.store)}
     assert left == {e: n for e, n in counts.items() if e not in {entity[row] for row in gone}}
+
+
+REACH = """\
+component: Turret
+space: {field: place, wrap: [10, 0]}
+fields: {place: "f32[2]", reach: f64, seen: i64, far: f32}
+kernels:
+  look: {near: reach, steps: ["seen = count()", "far = max(distance, none=-1)"]}
+  look_now:
+    turns: rows
+    near: {others: {radius: reach}}
+    steps: |
+      for others in others:
+          far += others.distance
+          seen += 1
+      place += 0.5
+      reach -= 1
+---
+component: Tower
+fields: {height: f64, seen: i64}
+---
+world: Front
+queries: {built: {all: [Turret, Tower]}}
+kernels:
+  watch:
+    over: built
+    near: {others: {radius: Tower.height, among: Turret}}
+    steps: ["Tower.height = 0", "Tower.seen = count(others)"]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_ask_within_their_own_reach(backend: Backend) -> None:
+    world = world_package(REACH, f"reach_{backend}", backend).Front()
+    rng, turrets, towers = np.random.default_rng(9), world.turret, world.tower
+    entities = world.entities.create_many(70)
+    places = rng.uniform(-9, 9, (70, 2)).astype(np.float32)
+    places[5] = np.nan
+    reach = rng.choice([0, 1, 3, -1, np.inf, np.nan, 8], 70)
+    turrets.create_many(entities, place=places, reach=reach)
+    towers.create_many(entities[::2], height=reach[::2])
+    place, data = places.copy(), turrets.data
+
+    def around(row: int, radius: float) -> list[Any]:
+        """Return the distances to those in reach, in row order."""
+        offsets = (offset_of(place, row, other) for other in range(70) if other != row)
+        squares = [o[0] * o[0] + o[1] * o[1] for o in offsets]
+        is_some = 0 <= radius < np.inf
+        return [np.sqrt(s) for s in squares if is_some and s <= np.float32(radius) ** 2]
+
+    met = [around(row, radius) for row, radius in enumerate(reach)]
+    turrets.look()
+    assert data.seen.tolist() == [len(each) for each in met]
+    assert data.far.tolist() == [max(each, default=-1) for each in met]
+    world.watch()
+    assert towers.data.seen.tolist() == [len(each) for each in met[::2]]
+    far, seen = data.far.copy(), data.seen.copy()
+    for row in range(70):
+        for distance in around(row, reach[row]):
+            far[row] += distance
+            seen[row] += 1
+        place[row] += np.float32(0.5)
+    turrets.look_now()
+    assert data.far.tobytes() == far.tobytes()
+    assert data.seen.tolist() == seen.tolist()
+    assert data.reach.tobytes() == (reach - 1).tobytes()

@@ -101,7 +101,7 @@ class KernelFunction(FunctionBuilder):
     def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
         if join.near.on is not None:
             return GridNeighbours(join, self)
-        if join.near.radius is None:
+        if join.near.is_of_all_rows:
             return AllNeighbours(join, self)
         if not self.follows_cells:
             return LiveNeighbours(join, self)

@@ -1,4 +1,5 @@
-"""Neighbourhoods without a radius in loops: all rows of a source, in their order."""
+"""Neighbourhoods without a radius in loops, and with a radius of each row: all rows of a source
+are looked at, in their order."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class AllNeighbours(SpaceNeighbours):
         if self.is_python:
             kind, expression = "list[int]", f"{expression}.tolist()"
         self._all = builder.table(f"everybody{join.tag}", kind, expression)
-        self._turn = self.reserve("f")
+        self._turn, self._reach = self.reserve("f"), self.reserve("reach")
 
     def setup(self) -> list[str]:
         lines = (
@@ -54,12 +55,27 @@ class AllNeighbours(SpaceNeighbours):
         tests = [*self._own_tests(body)]
         if dead := body.dead_neighbour_test(self.join, self.row_of):
             tests.append(f"not ({dead})")
+        lines, within = self._start_lines(body), list[str]()
+        if isinstance(radius := self.join.near.radius, tree.FieldValue):
+            lines += self._reach_lines(body, radius)
+            within = self.offset_lines()
+            tests.append(f"{self.square} <= {self._reach}")
         test = " and ".join(tests) or "True"
-        lines = self._start_lines(body)
-        if self.is_python:
+        if self.is_python and not within:
             return [
                 *lines,
                 f"{self.listed} = [{candidate} for {candidate} in {self._all} if {test}]",
+                f"{self.count} = len({self.listed})",
+            ]
+        inside = [f"    {line}" for line in within]
+        if self.is_python:
+            return [
+                *lines,
+                f"{self.listed} = []",
+                f"for {candidate} in {self._all}:",
+                *inside,
+                f"    if {test}:",
+                f"        {self.listed}.append({candidate})",
                 f"{self.count} = len({self.listed})",
             ]
         return [
@@ -67,10 +83,18 @@ class AllNeighbours(SpaceNeighbours):
             f"{self.count} = 0",
             f"for {self._turn} in range(len({self._all})):",
             f"    {candidate} = {self._all}[{self._turn}]",
+            *inside,
             f"    {self.listed}[{self.count}] = {candidate}",
             f"    if {test}:",
             f"        {self.count} += 1",
         ]
+
+    def _reach_lines(self, body: RowLoop, radius: tree.FieldValue) -> list[str]:
+        """Return the statements for the square of the row's own radius; -1 of none."""
+        kind = self._scalar_type
+        number = body.assign(Code(f"{kind}({body.value(radius).at(0).text})"), "radius").text
+        square = f"{number} * {number} if 0 <= {number} < np.inf else {kind}(-1)"
+        return [f"{self._reach} = {square}"]
 
     def _own_tests(self, body: RowLoop) -> list[str]:
         """Return the tests that a candidate is neither the row nor of the same entity."""
