@@ -138,6 +138,8 @@ class BundleCases(UnlimitedWorldTests):
                 self.check_samples(w, module, es, range(3))
                 es = spawn(2, **{module: subject.row(**row)})
                 self.check_samples(w, module, es, [1, 1])
+            for module in modules:  # those in chunks, too
+                refuses(TypeError, getattr(self.world(), f"spawn_{bundle}"), 1, **{module: 3})
 
 
 def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
