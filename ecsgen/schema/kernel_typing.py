@@ -126,8 +126,8 @@ def _program(
     nears: tuple[tree.Neighbourhood, ...],
     turn_key: tree.Expression | None,
 ) -> tree.Program:
-    keys = stream_field if kernel.key else None, turn_key
-    effects = tree.effects_of(where, steps, [*filter(None, keys)])
+    keys = (stream_field if kernel.key else None, turn_key)
+    effects = tree.effects_of(where, steps, [key for key in keys if key is not None])
     expressions = tree.expressions_of(where, steps)
     reads = tree.fields_in(*expressions)
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}

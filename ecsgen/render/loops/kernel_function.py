@@ -81,7 +81,8 @@ class KernelFunction(FunctionBuilder):
         joins = method.neighbour_joins
         self.neighbours = {join.near.name: self._neighbours(join) for join in joins}
         if self.frozen_neighbours is not None:
-            self._skip_rows(self.frozen_neighbours, method.takes_rows)
+            named_of = method.data if method.takes_rows else ""
+            self._skip_rows(self.frozen_neighbours, named_of)
         self.spawns = self._lowered.spawns
         has_turns = program.takes_turns and self.is_ordered
         if program.counts_turns or (self.spawns and has_turns):
@@ -120,8 +121,9 @@ class KernelFunction(FunctionBuilder):
             *self.other_parameters.values(),
         ]
 
-    def _skip_rows(self, near: FrozenNeighbours, takes_rows: bool) -> None:
-        """Skip rows that do not run the kernel: ghosts, and rows that a call does not name."""
+    def _skip_rows(self, near: FrozenNeighbours, named_of: str) -> None:
+        """Skip rows that do not run the kernel: ghosts, and rows that a call does not name;
+        `named_of`: columns of the rows that it names, "" if it names none."""
         join = near.join
         if join.asks_ghosts:
             rows = join.source.count
@@ -129,9 +131,9 @@ class KernelFunction(FunctionBuilder):
                 rows = f"len({join.own_rows(join.position_owner)})"
             asking = near.add_parameter("asking", "int", rows)
             self._skip_lines += [f"if {near.number} >= {asking}:", "    continue"]
-        if not takes_rows:
+        if not named_of:
             return
-        passed = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
+        passed = f"NO_MASK if _chosen is None else _chosen.mask({named_of}._n)"
         named = near.add_parameter("is_named", "NDArray[np.bool_]", passed)
         test = f"len({named}) > 0 and not {named}[{near.number}]"
         self._skip_lines += [f"if {test}:", "    continue"]

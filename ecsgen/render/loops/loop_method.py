@@ -70,7 +70,7 @@ class LoopMethod(KernelMethod):
 
     def _picked(self, values: str) -> str:
         if self._keeps_numbers:
-            return f"_chosen.spread({values}, data._n)"
+            return f"_chosen.spread({values}, {self.data}._n)"
         return super()._picked(values)
 
     @property
@@ -83,7 +83,7 @@ class LoopMethod(KernelMethod):
     @property
     def _setup_lines(self) -> list[str]:
         selection, manager = self.row_selection_lines, self.source.managers.manager
-        if self.source.is_world:
+        if not self.takes_rows:
             selection = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
             *_converted(self.arguments),
@@ -161,10 +161,10 @@ class LoopMethod(KernelMethod):
             return self._drawn_turn_lines(self._program.turn_count)
         if self._program.turn_key is not None:
             evaluation = ColumnEvaluation(source, self.arguments, self._constants, False)
-            keys = evaluation.lines(self._program.turn_key, "_turn_keys")
+            keys_of_rows = evaluation.lines(self._program.turn_key, "_turn_keys")
             rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
             rows = ", _order" if sifting else rows
-            return [*sifting, *keys, f"_order = order_by(_turn_keys{rows})"]
+            return [*sifting, *keys_of_rows, f"_order = order_by(_turn_keys{rows})"]
         if self.kernel.turns != "random":
             rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){rows}"]
@@ -173,7 +173,7 @@ class LoopMethod(KernelMethod):
         keys = source.managers.keys(stream, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
-        return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
+        return [f"_order = turn_order({keys}, _key{', _chosen' if self.takes_rows else ''})"]
 
     def _drawn_turn_lines(self, count: Argument | Constant) -> list[str]:
         """Return the statements that draw a row for each turn."""

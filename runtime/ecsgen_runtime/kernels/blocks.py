@@ -432,7 +432,7 @@ def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def selected_blocks(
-    blocks: KernelBlocks, rows: RowArray, written: Sequence[int]
+    blocks: KernelBlocks | JoinedKernelBlocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield blocks of selected rows with the arrays of a kernel's blocks; columns with an index in
     `written` are put back."""
@@ -505,7 +505,10 @@ class JoinedKernelBlocks:
         """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = stamp
         cells = [*(column.memory for column in columns), *working]
-        size = min(n, block_rows(cells, kernels))
+        self.max_rows = size = min(n, block_rows(cells, kernels))
+        """Maximal rows of a block."""
+        self.columns = [column.cells for column in columns]
+        self.working = working
         self._ordered: list[_Ordered] = []
         parts = [self._part(column, n) for column in columns]
         memory = block_memory(parts, working, size)
@@ -547,6 +550,7 @@ class JoinedKernelBlocks:
         self.stamp = None
         self.nbytes = 0
         self._moves = False
+        self.columns = []
         self._ordered = []
         self._batches = []
         self._views = []
