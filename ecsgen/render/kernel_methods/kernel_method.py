@@ -178,9 +178,11 @@ class KernelMethod(ABC):
                 count = f"of all {'' if not self.kernel.over else 'these '}rows, or of those given"
             texts.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {count}.")
         if self.takes_rows:
+            which, wrong = "only these, distinct and in this order", " or given twice"
+            if self._program.takes_given_turns:
+                which, wrong = "the row of each turn, any number of times", ""
             texts.append(
-                "`rows`: only these, distinct and in this order, or a mask; StaleInstanceError for "
-                "one that is not in use or given twice."
+                f"`rows`: {which}, or a mask; StaleInstanceError for one that is not in use{wrong}."
             )
         return texts
 
@@ -202,6 +204,8 @@ class KernelMethod(ABC):
     @property
     def chosen(self) -> str:
         """Expression for the rows that a call names."""
+        if self._program.takes_given_turns:
+            return f"GivenTurns({self.manager}, rows)"
         over = self.source.components.get(self.kernel.over)
         is_of_active = self.rows == "_n_active" or (over is not None and bool(over.partition))
         bound = f", {self.data}._n_active" if is_of_active else ""
@@ -229,8 +233,7 @@ class KernelMethod(ABC):
             f"_count = {count} if _chosen is None else _chosen.count",
             *(a.each_line("_count", [f"{data}._buffer"]) for a in self.per_row_arguments),
             f"check_unchanged(_before, {data}._version)",
-            "if _chosen is not None:",
-            *picked,
+            *([] if self._program.takes_given_turns else ["if _chosen is not None:", *picked]),
         ]
 
     def _picked(self, values: str) -> str:
@@ -250,6 +253,7 @@ def _turns_in_words(kernel: Kernel) -> str:
     if kernel.turns == "drawn":
         return f"takes {kernel.turns_of} turns, each of a random row"
     orders = {"random": "at random", "rows": "in their order", "by": f"by {kernel.turns_of}"}
+    orders["given"] = "as `rows` has them"
     return f"rows take turns {orders[kernel.turns]}"
 
 

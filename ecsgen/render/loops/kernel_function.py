@@ -74,6 +74,11 @@ class KernelFunction(FunctionBuilder):
             self.index = self.names.reserve("k")
         if program.runs_by_level or program.takes_turns or self.is_ordered:
             self._order_name = self.names.reserve("order")
+        over = source.components.get(kernel.over)
+        is_partitioned = kernel.rows == "active" or (over is not None and bool(over.partition))
+        may_be_inactive = program.takes_given_turns and is_partitioned
+        self._active_bound = source.count if may_be_inactive else ""
+        """Expression for the number of rows that may have turns; "" if the order has no others."""
         self._skip_lines: list[str] = []
         """Statements that skip rows with a cell that do not run the kernel."""
         self._senders = ""
@@ -241,7 +246,7 @@ class KernelFunction(FunctionBuilder):
         if self.is_ordered and body.delivery:
             setup.append(f"{self.count} = len({self._order_name})")
         order = self._order(self._loop_count(body))
-        inside = [*order.first, *body.statements]
+        inside = [*order.first, *self._active_lines, *body.statements]
         if self.is_parallel:
             inside = [*arrays, *inside]
         else:
@@ -284,6 +289,14 @@ class KernelFunction(FunctionBuilder):
             return Order([replace(rows, passed=n_rows), chosen, *around], [head], [named])
         each = "prange" if self.is_parallel else "range"
         return Order([rows, *around], [f"for {row} in {each}({count}):"])
+
+    @property
+    def _active_lines(self) -> list[str]:
+        """Statements that leave out turns of inactive rows."""
+        if not self._active_bound:
+            return []
+        bound = self.parameter("n_active", "int", self._active_bound)
+        return [f"if {self.row} >= {bound}:", "    continue"]
 
     def _loop_count(self, body: LoopBody) -> str:
         """Return how often the loop over rows, or over their elements, runs."""

@@ -65,6 +65,20 @@ class SelectedRows:
         return spread
 
 
+class GivenTurns:
+    """Rows that a call names for its turns, in its order, any number of times; or a mask.
+
+    Raises:
+        TypeError, ValueError, StaleInstanceError: as `destroy_many` does, but for repeats.
+    """
+
+    def __init__(self, manager: BaseManager, rows: ArrayLike) -> None:
+        self.rows: RowArray = manager._require_rows(rows)
+        """The row of each turn."""
+        self.count = len(self.rows)
+        """Number of turns."""
+
+
 def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:
     """Return the rows, or those of the selected ones in their order, for which a mask is true."""
     return mask.nonzero()[0] if chosen is None else chosen.rows[mask]
