@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from textwrap import indent
 
 from ecsgen.model import FusedKernels, Kernel
 from ecsgen.model.typed_tree import Argument, Constant
@@ -198,9 +199,12 @@ class LoopMethod(KernelMethod):
             return '    with np.errstate(all="ignore"):\n' + _call_text(name, parameters, 12)
         if not self.takes_rows or self._keeps_numbers:
             return _call_text(name, parameters)
-        all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n        return\n"
+        all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n"
         picked = for_macro(call(name, [*map(self._selected_expression, parameters)], 8))
-        return f"{all_rows}    _cells = SelectedCells(_chosen.rows)\n{picked}\n    _cells.put()"
+        picked = f"    _cells = SelectedCells(_chosen.rows)\n{picked}\n    _cells.put()"
+        if self._warning:  # comes after either
+            return f"{all_rows}    else:\n{indent(picked, ' ' * 4)}"
+        return f"{all_rows}        return\n{picked}"
 
     def _selected_expression(self, parameter: Parameter) -> str:
         """Return the expression for a parameter where a call names rows."""
