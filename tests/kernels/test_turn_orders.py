@@ -106,10 +106,10 @@ def test_the_least_key_is_first(backend: Backend) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_equal_keys_are_in_row_order_among_given_rows(backend: Backend) -> None:
     w = filled(backend)
-    data, given = w.body.data, [9, 2, 7, 0, 12, 5]
-    w.body.by_rank(rows=given)
-    ordered = sorted(sorted(given), key=lambda row: -data.rank[row])
-    assert [int(data.order[row]) for row in ordered] == [*range(1, len(given) + 1)]
+    data, turn_rows = w.body.data, [9, 2, 7, 0, 12, 5]
+    w.body.by_rank(rows=turn_rows)
+    ordered = sorted(sorted(turn_rows), key=lambda row: -data.rank[row])
+    assert [int(data.order[row]) for row in ordered] == [*range(1, len(turn_rows) + 1)]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -180,17 +180,17 @@ def test_who_has_died_has_no_turn(backend: Backend) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_given_rows_have_turns_as_often_as_they_are_given(backend: Backend) -> None:
     w = filled(backend)
-    data, given = w.body.data, [4, 9, ROWS, 4, 2, 9, 4]
+    data, turn_rows = w.body.data, [4, 9, ROWS, 4, 2, 9, 4]
     by, at = np.arange(7) * 0.5, np.arange(14).reshape(7, 2)
     drawn, x, order = np.zeros(ROWS), data.at[:ROWS, 0].copy(), np.zeros(ROWS, np.int64)
-    for turn, row in enumerate(given, 1):
+    for turn, row in enumerate(turn_rows, 1):
         if row == ROWS or data.rank[row] == 3:  # inactive, or it does not pass
             continue
         number = number_of_turn("Body.given", int(data.entity[row]), turn, 0)
         drawn[row] += number + by[turn - 1]
         x[row] += at[turn - 1, 1]
         order[row] = order.max() + 1
-    w.body.given(by, at, rows=given)
+    w.body.given(by, at, rows=turn_rows)
     assert data.drawn[:ROWS].tolist() == drawn.tolist()
     assert data.at[:ROWS, 0].tolist() == x.tolist()
     assert data.order[:ROWS].tolist() == order.tolist()
@@ -207,13 +207,13 @@ def test_without_rows_given_is_row_order(backend: Backend) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_given_rows_that_have_died_have_no_turn(backend: Backend) -> None:
     w = filled(backend)
-    ids, given = [int(i) for i in w.free.id_of_many(range(9))], [1, 5, 1, 1, 2, 1, 5, 1]
+    ids, turn_rows = [int(i) for i in w.free.id_of_many(range(9))], [1, 5, 1, 1, 2, 1, 5, 1]
     turns, x = [0] * 9, [0.0] * 9
-    for turn, row in enumerate(given, 1):
+    for turn, row in enumerate(turn_rows, 1):
         if turns[row] <= 2:
             turns[row] += 1
             x[row] = x[row] * 2 + number_of_turn("given_deaths", ids[row], turn, 0)
-    w.given_deaths(rows=given)
+    w.given_deaths(rows=turn_rows)
     left = {ids[row]: x[row] for row in range(9) if turns[row] <= 2}
     assert len(left) == 8
     assert dict(zip(w.free.id_of_many(range(8)), w.free.data.x, strict=True)) == left

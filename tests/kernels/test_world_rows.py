@@ -30,7 +30,7 @@ FIELDS = ["k", "sum", "v", "at", "seen", "boss"]
 
 
 def of_the_world(text: str) -> str:
-    """The same kernels, with the fields' component."""
+    """Return the same kernels, with the fields' component."""
     text = re.sub(rf"(?<![.\w])({'|'.join(FIELDS)})\b(?!\()", r"Body.\1", text)
     text = re.sub(r"other\.(?=\w)", "other.Body.", text)
     return re.sub(r"^  (\w+): \{", r"  \1: {over: Body, ", text, flags=re.MULTILINE)
@@ -82,13 +82,13 @@ def test_as_those_of_the_component(backend: Backend) -> None:
     mask[[1, 5, 8, 22]] = True
     for chosen, values in ((NAMED, VALUES), (mask, VALUES[:4]), ([], []), (None, None)):
         for name in re.findall(r"^  (\w+):", KERNELS, re.MULTILINE):
-            of_world, own = filled(backend), filled(backend)
+            of_world, of_component = filled(backend), filled(backend)
             takes_values = name in ("valued", "send", "meet", "turn")
-            for holder, count in ((of_world, ROWS - 2), (own.body, ROWS)):
-                some = np.arange(count) if values is None else values
-                getattr(holder, name)(*[some] if takes_values else [], rows=chosen)
+            for holder, count in ((of_world, ROWS - 2), (of_component.body, ROWS)):
+                each = np.arange(count) if values is None else values
+                getattr(holder, name)(*[each] if takes_values else [], rows=chosen)
             for field in FIELDS:
-                result, wanted = (getattr(w.body.data, field) for w in (of_world, own))
+                result, wanted = (getattr(w.body.data, field) for w in (of_world, of_component))
                 assert result.tobytes() == wanted.tobytes(), (name, field, chosen)
 
 

@@ -205,7 +205,7 @@ class KernelMethod(ABC):
     def chosen(self) -> str:
         """Expression for the rows that a call names."""
         if self._program.takes_given_turns:
-            return f"GivenTurns({self.manager}, rows)"
+            return f"SelectedRows({self.manager}, rows, may_repeat=True)"
         over = self.source.components.get(self.kernel.over)
         is_of_active = self.rows == "_n_active" or (over is not None and bool(over.partition))
         bound = f", {self.data}._n_active" if is_of_active else ""

@@ -186,7 +186,7 @@ class LoopMethod(KernelMethod):
             living += ", None if _chosen is None else _chosen.rows"
         if self.kernel.over and self.kernel.over != component.name:
             owners = f"owner_column({source.managers.data(owner)}){source.cell_selection(owner)}"
-            living = f"living_positions({manager}, {owners}"
+            living = f"living_positions({source.managers.entities}, {owners}"
         number = str(count.value) if isinstance(count, Constant) else self.function.passed(count)
         return [f"_order = drawn_turns({living}), {number}, _key)"]
 

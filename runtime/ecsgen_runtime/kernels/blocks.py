@@ -29,15 +29,19 @@ NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
 
 class SelectedRows:
-    """Rows that a call names: k distinct ones in its order, or those of a mask.
+    """Rows that a call names: k distinct ones in its order, or those of a mask. With `may_repeat` it
+    may name a row several times.
 
     Raises:
         TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
     """
 
-    def __init__(self, manager: BaseManager, rows: ArrayLike, boundary: int = -1) -> None:
+    def __init__(
+        self, manager: BaseManager, rows: ArrayLike, boundary: int = -1, may_repeat: bool = False
+    ) -> None:
         selected = manager._require_rows(rows)
-        manager._distinct(selected)
+        if not may_repeat:
+            manager._distinct(selected)
         self.count = len(selected)
         """Number of rows that the call names."""
         self._running: NDArray[np.bool_] | None = None
@@ -63,20 +67,6 @@ class SelectedRows:
         spread = np.empty((n, *values.shape[1:]), values.dtype)
         spread[self.rows] = self.of_each(values)
         return spread
-
-
-class GivenTurns:
-    """Rows that a call names for its turns, in its order, any number of times; or a mask.
-
-    Raises:
-        TypeError, ValueError, StaleInstanceError: as `destroy_many` does, but for repeats.
-    """
-
-    def __init__(self, manager: BaseManager, rows: ArrayLike) -> None:
-        self.rows: RowArray = manager._require_rows(rows)
-        """The row of each turn."""
-        self.count = len(self.rows)
-        """Number of turns."""
 
 
 def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:
