@@ -29,8 +29,8 @@ NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
 
 class SelectedRows:
-    """Rows that a call names: k distinct ones in its order, or those of a mask. With `may_repeat` it
-    may name a row several times.
+    """Rows that a call names: k distinct ones in its order, or those of a mask. With `may_repeat`
+    it may name a row several times.
 
     Raises:
         TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
