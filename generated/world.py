@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, ClassVar, Final, Never
 
@@ -12,10 +13,12 @@ from ecsgen_runtime.kernels.arithmetic import row_at
 from ecsgen_runtime.kernels.blocks import (
     BlockColumn,
     JoinedKernelBlocks,
+    SelectedRows,
     check_unchanged,
     each_value,
     put_where,
     rows_last,
+    selected_blocks,
     with_row_values,
 )
 from ecsgen_runtime.kernels.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
@@ -1877,18 +1880,24 @@ class Game(
         blocks = ChunkBlocks(self.fighters, fields, working)
         return blocks.keep("parry")
 
-    def infect(self, chance: float) -> None:
+    def infect(self, chance: float, *, rows: ArrayLike | None = None) -> None:
         """Let each meeting carry the illness from one to the other, and back, by
         chance.
 
         Reads Meeting.other, Meeting.one; of others Person.condition; sends to
         Person.exposed; draws random numbers. O(n), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _chance = np.float64(_INFECT_CHANCE_ARGUMENT.to_cell(chance))
         _n = self.meeting.data._n
         _blocks = self.meeting.data._world_kernels.get("infect")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._infect_blocks(_n)
+        _views: Iterable[tuple[Any, ...]] = _blocks
+        if rows is not None:
+            _views = selected_blocks(_blocks, SelectedRows(self.meeting, rows).rows, ())
         _key = self._next_call_key("infect")
         _to_person_exposed = Messages(
             self.person.data._exposed_column, np.logical_or, 2
@@ -1897,13 +1906,13 @@ class Game(
             self.person,
             self.meeting.data._other_column[:_n],
             self.entities.has_no_dead_rows,
-        )
+        )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
         _all_person_condition = self.person.data._condition_column
         _all_led2 = rows_of_live_entities(
             self.person,
             self.meeting.data._one_column[:_n],
             self.entities.has_no_dead_rows,
-        )
+        )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
         for (
             meeting_id_slot,
             _row_keys,
@@ -1916,7 +1925,7 @@ class Game(
             here,
             _led,
             _led2,
-        ) in with_row_values(_blocks, _all_led, _all_led2):
+        ) in with_row_values(_views, _all_led, _all_led2):
             derive_stream_keys(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
@@ -1958,13 +1967,16 @@ class Game(
         blocks = JoinedKernelBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
 
-    def scatter(self, sight: float) -> None:
+    def scatter(self, sight: float, *, rows: ArrayLike | None = None) -> None:
         """Let the boids turn away from the hawks that they see, the more the hungrier
         these are.
 
         Reads Boid.heading; writes Boid.heading; asks neighbours within `sight`, of whom
         it reads Hawk.hunger; `sight` is finite and above 0, or ValueError is raised;
         `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _sight = np.float32(_SCATTER_SIGHT_ARGUMENT.to_cell(sight))
         _radius = float(_sight)
@@ -1973,14 +1985,19 @@ class Game(
         _boid_rows = member_row_array(slice(0, _n))
         _boid_members = member_row_array(_asked.members[0])
         _hawk_members = member_row_array(_asked.members[1])
+        _named = None if rows is None else SelectedRows(self.boid, rows).rows
+        _rows = _boid_rows if _named is None else _named
         _search_arguments = join_search_arguments(
-            "Game.scatter: sight", self.boid, _radius, _boid_rows, _boid_members
+            "Game.scatter: sight",
+            self.boid,
+            _radius,
+            _boid_rows,
+            _boid_members,
+            named=_named,
         )
         _search = NeighbourSearch(*_search_arguments)
         _columns = (
-            BlockColumn(
-                rows_last(self.boid.data._heading_column), _boid_rows, True, True
-            ),
+            BlockColumn(rows_last(self.boid.data._heading_column), _rows, True, True),
         )
         _other_members = (BlockColumn(self.hawk.data._hunger_column, _hawk_members),)
         _working = (
@@ -2033,25 +2050,28 @@ class Game(
                 np.divide(_tmp2, _tmp3, out=_tmp2)
                 put_where(boid_heading, _where, _tmp2)
 
-    def huddle(self, reach: float) -> None:
+    def huddle(self, reach: float, *, rows: ArrayLike | None = None) -> None:
         """Let the boids come together.
 
         Reads Boid.position [m]; writes Boid.position [m]; asks neighbours within
         `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
         m. O(n log n + pairs in reach), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _reach_ = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
         _radius = float(_reach_)
         _n = self.boid.data._n
         _boid_rows = member_row_array(slice(0, _n))
+        _named = None if rows is None else SelectedRows(self.boid, rows).rows
+        _rows = _boid_rows if _named is None else _named
         _search_arguments = join_search_arguments(
-            "Game.huddle: reach", self.boid, _radius, _boid_rows
+            "Game.huddle: reach", self.boid, _radius, _boid_rows, named=_named
         )
         _search = NeighbourSearch(*_search_arguments)
         _columns = (
-            BlockColumn(
-                rows_last(self.boid.data._position_column), _boid_rows, True, True
-            ),
+            BlockColumn(rows_last(self.boid.data._position_column), _rows, True, True),
         )
         _other_members = ()
         _working = (("f4", (2,), False),)
@@ -2240,12 +2260,15 @@ class Game(
                 self.boid.data._position_column.reshape(-1),
             )
 
-    def dodge(self) -> None:
+    def dodge(self, *, rows: ArrayLike | None = None) -> None:
         """Let the boids move out of the way of hawks, one after the other.
 
         Reads Boid.position [m]; writes Boid.position [m], Boid.heading; rows take turns
         in their order; asks neighbours within 5, of whom it reads Boid.heading. O(n log
         n + pairs in reach), n rows; no structural change.
+
+        `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
+        for one that is not in use or given twice.
         """
         _radius = 5.0
         _n = self.boid.data._n
@@ -2255,7 +2278,8 @@ class Game(
         _search_arguments = join_live_search_arguments(
             "Game.dodge: radius", self.boid, _radius, _boid_rows, _boid_members
         )
-        _order = np.arange(_n)
+        _chosen = None if rows is None else SelectedRows(self.boid, rows)
+        _order = np.arange(_n) if _chosen is None else _chosen.rows
         _cells = live_cell_list(*_search_arguments)
         with np.errstate(all="ignore"):
             _dodge_kernel(

@@ -133,7 +133,7 @@ class Kernel:
     rows: str = ""
     over: str = ""
     key: str = ""
-    turns: str = ""  # "rows", "random", "by" or "drawn": how rows act one after the other
+    turns: str = ""  # "rows", "random", "given", "by", "drawn": how rows act one after the other
     turns_of: str | int = ""  # the number that orders the turns, or how many are drawn
     parallel: bool = False
     near: tuple[NearClause, ...] = ()

@@ -625,6 +625,8 @@ class Program:
     """The number of a row by which turns are ordered."""
     turn_count: Argument | Constant | None = None
     """How many turns there are, each of a random row."""
+    takes_given_turns: bool = False
+    """True if a call names the row of each turn."""
     takes_turns: bool = False
     """True if each row sees what the rows before it have written."""
     neighbourhoods: tuple[Neighbourhood, ...] = ()
@@ -646,7 +648,7 @@ class Program:
     @property
     def counts_turns(self) -> bool:
         """True if a row may have several turns, with other random numbers in each."""
-        return self.turn_count is not None
+        return self.takes_given_turns or self.turn_count is not None
 
     @property
     def has_blocks(self) -> bool:

@@ -190,10 +190,10 @@ class BaseKernel(Strict):
         description="A `u64` field that selects each row's random numbers, instead of its entity "
         "or id; in the world `Component.field`.",
     )
-    turns: Form[TurnsSpec, Literal["rows", "random"]] | None = Field(
+    turns: Form[TurnsSpec, Literal["rows", "random", "given"]] | None = Field(
         default=None,
-        description="Rows run one after the other, in row order, in random order, or in another "
-        "one, and each sees what the rows before it have written.",
+        description="Rows run one after the other, in row order, in random order, as `rows=` has "
+        "them, or in another order, and each sees what the rows before it have written.",
     )
     parallel: bool = Field(
         default=False,

@@ -148,6 +148,7 @@ def _program(
         may_be_dead=scope.may_be_dead,
         stream_field=stream_field,
         turn_key=turn_key,
+        takes_given_turns=scope.takes_turns and kernel.turns == "given",
         takes_turns=scope.takes_turns,
         neighbourhoods=nears,
         tracked_occupants=tracked,
@@ -166,6 +167,8 @@ def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
     message = ""
     if scope.reference_scope.refusal:
         message = "the rows of chunks take no turns"
+    elif kernel.turns == "given" and kernel.over and kernel.over not in scope.components:
+        message = f"only kernels over one component take rows, and {quote(kernel.over)} is none"
     elif _names_parent(kernel, scope):
         message = "a kernel that reads 'parent' runs level by level, so its rows take no turns"
     if message:

@@ -305,3 +305,24 @@ def test_loops_spawn_any_number_of_times(world: Any) -> None:
     assert world.kid.data.place.tolist() == [[age] * 3 for age in ages]
     assert sorted(data.entity.tolist()) == sorted(living)
     assert sorted(data.hits.tolist()) == sorted(hits)
+
+
+ENDLESS = """\
+component: Body
+fields: {k: f64}
+kernels: {own: {at_most: 3, steps: ["while k < 100: k += 1"]}}
+---
+world: Game
+kernels: {all_: {over: Body, at_most: 3, steps: ["while Body.k < 100: Body.k += 1"]}}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("rows", [None, [1, 4]])
+def test_a_loop_that_is_cut_off_gives_a_warning(backend: Backend, rows: Any) -> None:
+    w = world_package(ENDLESS, f"endless_{backend}", backend).World()
+    w.spawn(5, body={})
+    times = "5 times" if rows is None else "2 times"
+    for kernel, name in ((w.body.own, "Body.own"), (w.all_, "all_")):
+        with pytest.warns(RuntimeWarning, match=f"^{name}: .* cut off {times}$"):
+            kernel(rows=rows)

@@ -22,6 +22,15 @@ kernels:
     "order = clock.Body.order", "drawn += random()"]}
   some: {turns: {random: many}, args: {many: i32}, steps: ["clock.Body.small += 1",
     "order = order * 100 + clock.Body.small", "drawn += random()"]}
+  given:
+    turns: given
+    where: rank != 3
+    args: {by: {type: f64, each: true}, at_: {type: "f32[2]", each: true}}
+    steps:
+      - clock.Body.order += 1
+      - drawn += random() + by
+      - at.x += at_.y
+      - order = clock.Body.order
   none_drawn: {turns: {random: 4}, where: rank > 2, steps: ["clock.Body.order += 1"]}
 ---
 component: Tag
@@ -47,6 +56,10 @@ kernels:
       - destroy(whom, where=random() < 0.2)
       - Body.clock.Body.order += 1
       - Body.drawn += random()
+  given_deaths:
+    over: Free
+    turns: given
+    steps: ["Free.turn += 1", "Free.x = Free.x * 2 + random()", "die(where=Free.turn > 2)"]
   unowned: {over: Free, turns: {random: 50}, steps: ["Free.turn += 1", "Free.x += random()",
     "die(where=Free.turn > 2)"]}
 ---
@@ -93,10 +106,10 @@ def test_the_least_key_is_first(backend: Backend) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_equal_keys_are_in_row_order_among_given_rows(backend: Backend) -> None:
     w = filled(backend)
-    data, given = w.body.data, [9, 2, 7, 0, 12, 5]
-    w.body.by_rank(rows=given)
-    ordered = sorted(sorted(given), key=lambda row: -data.rank[row])
-    assert [int(data.order[row]) for row in ordered] == [*range(1, len(given) + 1)]
+    data, turn_rows = w.body.data, [9, 2, 7, 0, 12, 5]
+    w.body.by_rank(rows=turn_rows)
+    ordered = sorted(sorted(turn_rows), key=lambda row: -data.rank[row])
+    assert [int(data.order[row]) for row in ordered] == [*range(1, len(turn_rows) + 1)]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -162,6 +175,48 @@ def test_who_has_died_has_no_turn(backend: Backend) -> None:
     assert max(turns) == 3
     left = {ids[row]: drawn[row] for row in range(9) if turns[row] <= 2}
     assert dict(zip(w.free.id_of_many(range(len(w.free))), w.free.data.x, strict=True)) == left
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_given_rows_have_turns_as_often_as_they_are_given(backend: Backend) -> None:
+    w = filled(backend)
+    data, turn_rows = w.body.data, [4, 9, ROWS, 4, 2, 9, 4]
+    by, at = np.arange(7) * 0.5, np.arange(14).reshape(7, 2)
+    drawn, x, order = np.zeros(ROWS), data.at[:ROWS, 0].copy(), np.zeros(ROWS, np.int64)
+    for turn, row in enumerate(turn_rows, 1):
+        if row == ROWS or data.rank[row] == 3:  # inactive, or it does not pass
+            continue
+        number = number_of_turn("Body.given", int(data.entity[row]), turn, 0)
+        drawn[row] += number + by[turn - 1]
+        x[row] += at[turn - 1, 1]
+        order[row] = order.max() + 1
+    w.body.given(by, at, rows=turn_rows)
+    assert data.drawn[:ROWS].tolist() == drawn.tolist()
+    assert data.at[:ROWS, 0].tolist() == x.tolist()
+    assert data.order[:ROWS].tolist() == order.tolist()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_without_rows_given_is_row_order(backend: Backend) -> None:
+    w = filled(backend)
+    runs = [row for row in range(ROWS) if w.body.data.rank[row] != 3]
+    w.body.given(0.0, (0.0, 0.0))
+    assert [int(w.body.data.order[row]) for row in runs] == [*range(1, len(runs) + 1)]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_given_rows_that_have_died_have_no_turn(backend: Backend) -> None:
+    w = filled(backend)
+    ids, turn_rows = [int(i) for i in w.free.id_of_many(range(9))], [1, 5, 1, 1, 2, 1, 5, 1]
+    turns, x = [0] * 9, [0.0] * 9
+    for turn, row in enumerate(turn_rows, 1):
+        if turns[row] <= 2:
+            turns[row] += 1
+            x[row] = x[row] * 2 + number_of_turn("given_deaths", ids[row], turn, 0)
+    w.given_deaths(rows=turn_rows)
+    left = {ids[row]: x[row] for row in range(9) if turns[row] <= 2}
+    assert len(left) == 8
+    assert dict(zip(w.free.id_of_many(range(8)), w.free.data.x, strict=True)) == left
 
 
 def test_both_backends_give_the_same_bits() -> None:

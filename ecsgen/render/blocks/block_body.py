@@ -414,7 +414,8 @@ class BlockBody:
         )
         if isinstance(handle, tree.FieldValue) and is_whole and handle.text not in writes:
             all_handles = self.views.column(handle, "_n")
-            return emit.slice_per_block("led", self._lookup(statement, all_handles, 0), "i64")
+            rows = f"{self._lookup(statement, all_handles, 0)}{self.picked}"
+            return emit.slice_per_block("led", rows, "i64")
         value = emit.value(handle)
         handles = f"np.atleast_1d({value.text})" if value.is_uniform else value.text
         if statement.row.component:
@@ -585,7 +586,7 @@ class BlockBody:
             own_rows = self._view(identity).text if identity.name == tree.ENTITY else ""
         elif component in self._source.components:
             assert isinstance(self._source, RowSource)
-            members = f"member_row_array({self._source.rows(component)})"
+            members = f"member_row_array({self._source.rows(component)}){self.picked}"
             own_rows = emit.slice_per_block("own_rows", members, "i64").text
         mask = self._both(test, emit.value(statement.test))
         self._queue("despawn", self._kinds[component], mask, targets)

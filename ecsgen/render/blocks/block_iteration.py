@@ -67,12 +67,19 @@ def iterate_joined(method: KernelMethod, body: BlockBody, source: RowSource) -> 
     making = _maker(method, "JoinedKernelBlocks", good, parameters, [], arrays, arguments, last)
     lookup = [
         f"{variable} = {source.rows_expression}",
-        *source.each_lines(method.per_row_arguments, sorted(body.written)),
+        *_row_value_lines(method, body, source),
         *_lookup_lines(method, f"{holders[0]}._world_kernels", variable, "self", [variable]),
+        *(_view_lines(method, body) if method.takes_rows else []),
     ]
-    return BlockIteration(
-        lookup, _with_row_values("_blocks", method, body), _names(method, body), making
-    )
+    blocks = _with_row_values("_views" if method.takes_rows else "_blocks", method, body)
+    return BlockIteration(lookup, blocks, _names(method, body), making)
+
+
+def _row_value_lines(method: KernelMethod, body: BlockBody, source: RowSource) -> list[str]:
+    """Return the statements that check arguments with a value for each row of the world."""
+    if method.takes_rows:
+        return method.row_selection_lines if method.per_row_arguments else []
+    return source.each_lines(method.per_row_arguments, sorted(body.written))
 
 
 def iterate_chunks(method: KernelMethod, body: BlockBody, source: ChunkSource) -> BlockIteration:
@@ -120,7 +127,7 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
     fields_met = [FieldValue(f.type, f.name, f.owner) for f in body.pairs.neighbour_fields]
     columns, other_columns, is_world = [], [], asked.source.is_world
     for field in body.fields:
-        rows = asked.own_rows(field.owner) if is_world else "_rows"
+        rows = asked.own_rows(field.owner) if is_world and not method.takes_rows else "_rows"
         columns.append(_column(body, field, rows, is_kept=False))
     for field in fields_met:
         handles = asked.handles(field.name, field.owner)
@@ -154,14 +161,23 @@ def _search_lines(
 ) -> list[str]:
     if asked.source.is_world:
         function = "search_arguments_with_ghosts" if asked.asks_ghosts else "join_search_arguments"
+        lines, arguments = [], asked.given()
+        if method.takes_rows:
+            name, rows = chosen_rows(method)
+            lines.append(f"_named = None if {name} is None else {rows}")
+            lines.append(
+                f"_rows = {asked.own_rows(method.kernel.over)} if _named is None else _named"
+            )
+            arguments.append("named=_named")
         return [
             *asked.lines(method.radius_of(asked.near)),
-            *asked.source.each_lines(method.per_row_arguments, sorted(body.written)),
+            *_row_value_lines(method, body, asked.source),
             *asked.defined([field.owner for field in body.fields], [field.owner for field in met]),
-            *statement(f"_search_arguments = {function}", asked.given()),
+            *lines,
+            *statement(f"_search_arguments = {function}", arguments),
             "_search = NeighbourSearch(*_search_arguments)",
         ]
-    name, rows = _chosen_rows(method)
+    name, rows = chosen_rows(method)
     arguments = [
         literal(asked.label),
         method.radius_of(asked.near),
@@ -172,7 +188,7 @@ def _search_lines(
     return [choice, *statement("_search = self._search", arguments)]
 
 
-def _chosen_rows(method: KernelMethod) -> tuple[str, str]:
+def chosen_rows(method: KernelMethod) -> tuple[str, str]:
     """Return the variable that is None where a call names no rows, and the rows' expression."""
     return (
         ("_chosen", "_chosen.rows")
@@ -205,10 +221,10 @@ def _with_row_values(blocks: str, method: KernelMethod, body: BlockBody) -> str:
 def _view_lines(method: KernelMethod, body: BlockBody) -> list[str]:
     """Return the statement that selects blocks: those of all rows, or of chosen rows."""
     written = [index for index, field in enumerate(body.fields) if field.text in body.written]
-    name, rows = _chosen_rows(method)
+    name, rows = chosen_rows(method)
     arguments = ["_blocks", rows, literal(tuple(written))]
     return [
-        "_views: Iterable[tuple[Any, ...]] = _blocks.views",
+        f"_views: Iterable[tuple[Any, ...]] = _blocks{'' if method.kernel.over else '.views'}",
         f"if {name} is not None:",
         *(line[8:] for line in call("_views = selected_blocks", arguments, 12).split("\n")),
     ]

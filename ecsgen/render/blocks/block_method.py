@@ -17,6 +17,7 @@ from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.block_expressions import COMPLAINING
 from ecsgen.render.blocks.block_iteration import (
     BlockIteration,
+    chosen_rows,
     iterate_chunks,
     iterate_component,
     iterate_joined,
@@ -50,8 +51,8 @@ class BlockMethod(KernelMethod):
         home = "" if source.is_world else source.combined_component.name
         body = BlockBody(source, all(complain), self.single_join, taken)
         body.stencils = self._stencils
-        if body.stencils and self.takes_rows:
-            body.picked = f"[slice(None) if rows is None else {self.chosen}.rows]"
+        if self.takes_rows:
+            body.picked = "[slice(None) if {} is None else {}]".format(*chosen_rows(self))
         for index, (kernel, warns) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{index}"
             with body.quiet() if warns and not body.is_quiet else nullcontext():
@@ -104,11 +105,9 @@ class BlockMethod(KernelMethod):
         if any(kernel.program.uses_tick for kernel in self.kernels):
             converted.append("_now = np.int64(self.tick)")
         selection = self.row_selection_lines if self.per_row_arguments else []
-        lookup = (
-            driver.lookup
-            if self.source.is_world
-            else ["data = self.data", *selection, *driver.lookup]
-        )
+        lookup = driver.lookup  # of the world with the values of rows
+        if not self.source.is_world:
+            lookup = ["data = self.data", *selection, *driver.lookup]
         return [*converted, *lookup, *self.key_lines]
 
 

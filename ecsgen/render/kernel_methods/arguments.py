@@ -17,7 +17,7 @@ from ecsgen.render.text.quoting import literal
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|led|around|exists|heard|each)\d*|where|blocks|rows|parents|found|match|chunks"
     r"|addresses|kept|search_arguments|selected|among|order|search|pairs|views|chosen|count|before"
-    r"|cells|n|row_keys|word|bits|radius|asked|commands|living|run|spared|hidden|ghosts|columns|now"
+    r"|cells|n|row_keys|named|turn_keys|word|bits|radius|asked|commands|living|run|spared|hidden|ghosts|columns|now"
     r"|others|working|paired|(all|parent|other|to|each)_.*|key(_\d+)?"
     r"|reach.*|(cells|search_arguments|radius|asked|ghosts|hidden)_.*|.*_numbers.*"
     r"|.*_(kernel|chunks|pass|rows|members|axes|crowds|living|empty|table|ids)"

@@ -10,6 +10,7 @@ from typing import Final
 from ecsgen.kernels.statements import QueueSpawn
 from ecsgen.model import Component, FusedKernels, Kernel, Reduction
 from ecsgen.model.typed_tree import (
+    OWN,
     Argument,
     Effects,
     FieldValue,
@@ -102,7 +103,18 @@ class KernelMethod(ABC):
     @property
     def takes_rows(self) -> bool:
         """True if a call can name rows: those of one component, in any order."""
-        return not (self.kernel.over or self._program.runs_by_level)
+        is_of_one = not self.kernel.over or self.kernel.over in self.source.components
+        return is_of_one and not self._program.runs_by_level
+
+    @property
+    def manager(self) -> str:
+        """Expression for the manager of the rows that a call names."""
+        return self.source.managers.manager(self.kernel.over or OWN)
+
+    @property
+    def data(self) -> str:
+        """Expression for the columns of the rows that a call names."""
+        return self.source.managers.data(self.kernel.over or OWN)
 
     @property
     def function_docstring(self) -> str:
@@ -164,12 +176,16 @@ class KernelMethod(ABC):
         texts = []
         if each := self.per_row_arguments:
             shapes = [f"`{a.name}` ({', '.join(['n', *map(str, a.type.shape)])})" for a in each]
-            count = "of as many entities" if self.kernel.over else "of all rows, or of those given"
+            count = "of as many entities"
+            if self.takes_rows:
+                count = f"of all {'' if not self.kernel.over else 'these '}rows, or of those given"
             texts.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {count}.")
         if self.takes_rows:
+            which, wrong = "only these, distinct and in this order", " or given twice"
+            if self._program.takes_given_turns:
+                which, wrong = "the row of each turn, any number of times", ""
             texts.append(
-                "`rows`: only these, distinct and in this order, or a mask; StaleInstanceError for "
-                "one that is not in use or given twice."
+                f"`rows`: {which}, or a mask; StaleInstanceError for one that is not in use{wrong}."
             )
         return texts
 
@@ -191,8 +207,12 @@ class KernelMethod(ABC):
     @property
     def chosen(self) -> str:
         """Expression for the rows that a call names."""
-        bound = ", data._n_active" if self.rows == "_n_active" else ""
-        return f"SelectedRows(self, rows{bound})"
+        if self._program.takes_given_turns:
+            return f"SelectedRows({self.manager}, rows, may_repeat=True)"
+        over = self.source.components.get(self.kernel.over)
+        is_of_active = self.rows == "_n_active" or (over is not None and bool(over.partition))
+        bound = f", {self.data}._n_active" if is_of_active else ""
+        return f"SelectedRows({self.manager}, rows{bound})"
 
     @property
     def row_selection_lines(self) -> list[str]:
@@ -206,14 +226,17 @@ class KernelMethod(ABC):
             f"    {a.per_row_local} = {self._picked(a.per_row_local)}"
             for a in self.per_row_arguments
         ]
+        data, source = self.data, self.source
+        count = "data._n"
+        if isinstance(source, RowSource) and source.is_world:
+            count = source.count
         return [
-            "_before = data._version",
+            f"_before = {data}._version",
             chosen,
-            "_count = data._n if _chosen is None else _chosen.count",
-            *(a.each_line("_count", ["data._buffer"]) for a in self.per_row_arguments),
-            "check_unchanged(_before, data._version)",
-            "if _chosen is not None:",
-            *picked,
+            f"_count = {count} if _chosen is None else _chosen.count",
+            *(a.each_line("_count", [f"{data}._buffer"]) for a in self.per_row_arguments),
+            f"check_unchanged(_before, {data}._version)",
+            *([] if self._program.takes_given_turns else ["if _chosen is not None:", *picked]),
         ]
 
     def _picked(self, values: str) -> str:
@@ -233,6 +256,7 @@ def _turns_in_words(kernel: Kernel) -> str:
     if kernel.turns == "drawn":
         return f"takes {kernel.turns_of} turns, each of a random row"
     orders = {"random": "at random", "rows": "in their order", "by": f"by {kernel.turns_of}"}
+    orders["given"] = "as `rows` has them"
     return f"rows take turns {orders[kernel.turns]}"
 
 

@@ -72,6 +72,11 @@ class KernelFunction(FunctionBuilder):
             self.index = self.names.reserve("k")
         if program.runs_by_level or program.takes_turns or self.is_ordered:
             self._order_name = self.names.reserve("order")
+        over = source.components.get(kernel.over)
+        is_partitioned = kernel.rows == "active" or (over is not None and bool(over.partition))
+        may_be_inactive = program.takes_given_turns and is_partitioned
+        self._active_bound = source.count if may_be_inactive else ""
+        """Expression for the number of rows that may have turns; "" if the order has no others."""
         self._skip_lines: list[str] = []
         """Statements that skip rows with a cell that do not run the kernel."""
         self._senders = ""
@@ -79,7 +84,8 @@ class KernelFunction(FunctionBuilder):
         joins = method.neighbour_joins
         self.neighbours = {join.near.name: self._neighbours(join) for join in joins}
         if self.frozen_neighbours is not None:
-            self._skip_rows(self.frozen_neighbours, method.takes_rows)
+            named_of = method.data if method.takes_rows else ""
+            self._skip_rows(self.frozen_neighbours, named_of)
         self.spawns = self._lowered.spawns
         has_turns = program.takes_turns and self.is_ordered
         if program.counts_turns or (self.spawns and has_turns):
@@ -120,8 +126,9 @@ class KernelFunction(FunctionBuilder):
             *self.other_parameters.values(),
         ]
 
-    def _skip_rows(self, near: FrozenNeighbours, takes_rows: bool) -> None:
-        """Skip rows that do not run the kernel: ghosts, and rows that a call does not name."""
+    def _skip_rows(self, near: FrozenNeighbours, named_of: str) -> None:
+        """Skip rows that do not run the kernel: ghosts, and rows that a call does not name;
+        `named_of`: columns of the rows that it names, "" if it names none."""
         join = near.join
         if join.asks_ghosts:
             rows = join.source.count
@@ -129,9 +136,9 @@ class KernelFunction(FunctionBuilder):
                 rows = f"len({join.own_rows(join.position_owner)})"
             asking = near.add_parameter("asking", "int", rows)
             self._skip_lines += [f"if {near.number} >= {asking}:", "    continue"]
-        if not takes_rows:
+        if not named_of:
             return
-        passed = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
+        passed = f"NO_MASK if _chosen is None else _chosen.mask({named_of}._n)"
         named = near.add_parameter("is_named", "NDArray[np.bool_]", passed)
         test = f"len({named}) > 0 and not {named}[{near.number}]"
         self._skip_lines += [f"if {test}:", "    continue"]
@@ -239,7 +246,7 @@ class KernelFunction(FunctionBuilder):
         if self.is_ordered and body.delivery:
             setup.append(f"{self.count} = len({self._order_name})")
         order = self._order(self._loop_count(body))
-        inside = [*order.first, *body.statements]
+        inside = [*order.first, *self._active_lines, *body.statements]
         if self.is_parallel:
             inside = [*arrays, *inside]
         else:
@@ -282,6 +289,14 @@ class KernelFunction(FunctionBuilder):
             return Order([replace(rows, passed=n_rows), chosen, *around], [head], [named])
         each = "prange" if self.is_parallel else "range"
         return Order([rows, *around], [f"for {row} in {each}({count}):"])
+
+    @property
+    def _active_lines(self) -> list[str]:
+        """Statements that leave out turns of inactive rows."""
+        if not self._active_bound:
+            return []
+        bound = self.parameter("n_active", "int", self._active_bound)
+        return [f"if {self.row} >= {bound}:", "    continue"]
 
     def _loop_count(self, body: LoopBody) -> str:
         """Return how often the loop over rows, or over their elements, runs."""

@@ -325,6 +325,9 @@ class LoopBody(LoopEmitter):
         if not argument.each:
             return self.builder.argument_value(argument)
         name, type_, row = self.builder.argument(argument), argument.type, self.builder.row
+        if self.builder.program.takes_given_turns:
+            row = self.builder.turn
+            self._start_prefixes[row] = "e"
         if self.is_flat or not type_.shape:
             return Value(type_, lambda index: Code(f"{name}[{row}]"))
         start = self._start(row, type_.elements)

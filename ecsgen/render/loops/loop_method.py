@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from textwrap import indent
 
 from ecsgen.model import FusedKernels, Kernel
 from ecsgen.model.typed_tree import Argument, Constant
@@ -70,7 +71,7 @@ class LoopMethod(KernelMethod):
 
     def _picked(self, values: str) -> str:
         if self._keeps_numbers:
-            return f"_chosen.spread({values}, data._n)"
+            return f"_chosen.spread({values}, {self.data}._n)"
         return super()._picked(values)
 
     @property
@@ -83,7 +84,7 @@ class LoopMethod(KernelMethod):
     @property
     def _setup_lines(self) -> list[str]:
         selection, manager = self.row_selection_lines, self.source.managers.manager
-        if self.source.is_world:
+        if not self.takes_rows:
             selection = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
             *_converted(self.arguments),
@@ -161,10 +162,10 @@ class LoopMethod(KernelMethod):
             return self._drawn_turn_lines(self._program.turn_count)
         if self._program.turn_key is not None:
             evaluation = ColumnEvaluation(source, self.arguments, self._constants, False)
-            evaluated = evaluation.lines(self._program.turn_key, "_turn_keys")
+            keys_of_rows = evaluation.lines(self._program.turn_key, "_turn_keys")
             rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
             rows = ", _order" if sifting else rows
-            return [*sifting, *evaluated, f"_order = order_by(_turn_keys{rows})"]
+            return [*sifting, *keys_of_rows, f"_order = order_by(_turn_keys{rows})"]
         if self.kernel.turns != "random":
             rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){rows}"]
@@ -173,7 +174,7 @@ class LoopMethod(KernelMethod):
         keys = source.managers.keys(stream, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
-        return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
+        return [f"_order = turn_order({keys}, _key{', _chosen' if self.takes_rows else ''})"]
 
     def _drawn_turn_lines(self, count: Argument | Constant) -> list[str]:
         """Return the statements that draw a row for each turn."""
@@ -185,7 +186,7 @@ class LoopMethod(KernelMethod):
             living += ", None if _chosen is None else _chosen.rows"
         if self.kernel.over and self.kernel.over != component.name:
             owners = f"owner_column({source.managers.data(owner)}){source.cell_selection(owner)}"
-            living = f"living_positions({manager}, {owners}"
+            living = f"living_positions({source.managers.entities}, {owners}"
         number = str(count.value) if isinstance(count, Constant) else self.function.passed(count)
         return [f"_order = drawn_turns({living}), {number}, _key)"]
 
@@ -198,9 +199,12 @@ class LoopMethod(KernelMethod):
             return '    with np.errstate(all="ignore"):\n' + _call_text(name, parameters, 12)
         if not self.takes_rows or self._keeps_numbers:
             return _call_text(name, parameters)
-        all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n        return\n"
+        all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n"
         picked = for_macro(call(name, [*map(self._selected_expression, parameters)], 8))
-        return f"{all_rows}    _cells = SelectedCells(_chosen.rows)\n{picked}\n    _cells.put()"
+        picked = f"    _cells = SelectedCells(_chosen.rows)\n{picked}\n    _cells.put()"
+        if self._warning:  # comes after either
+            return f"{all_rows}    else:\n{indent(picked, ' ' * 4)}"
+        return f"{all_rows}        return\n{picked}"
 
     def _selected_expression(self, parameter: Parameter) -> str:
         """Return the expression for a parameter where a call names rows."""

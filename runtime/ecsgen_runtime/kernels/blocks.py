@@ -29,15 +29,19 @@ NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
 
 class SelectedRows:
-    """Rows that a call names: k distinct ones in its order, or those of a mask.
+    """Rows that a call names: k distinct ones in its order, or those of a mask. With `may_repeat`
+    it may name a row several times.
 
     Raises:
         TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
     """
 
-    def __init__(self, manager: BaseManager, rows: ArrayLike, boundary: int = -1) -> None:
+    def __init__(
+        self, manager: BaseManager, rows: ArrayLike, boundary: int = -1, may_repeat: bool = False
+    ) -> None:
         selected = manager._require_rows(rows)
-        manager._distinct(selected)
+        if not may_repeat:
+            manager._distinct(selected)
         self.count = len(selected)
         """Number of rows that the call names."""
         self._running: NDArray[np.bool_] | None = None
@@ -447,7 +451,7 @@ def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def selected_blocks(
-    blocks: KernelBlocks, rows: RowArray, written: Sequence[int]
+    blocks: KernelBlocks | JoinedKernelBlocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield blocks of selected rows with the arrays of a kernel's blocks; columns with an index in
     `written` are put back."""
@@ -520,7 +524,10 @@ class JoinedKernelBlocks:
         """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
         self.stamp = stamp
         cells = [*(column.memory for column in columns), *working]
-        size = min(n, block_rows(cells, kernels))
+        self.max_rows = size = min(n, block_rows(cells, kernels))
+        """Maximal rows of a block."""
+        self.columns = [column.cells for column in columns]
+        self.working = working
         self._ordered: list[_Ordered] = []
         parts = [self._part(column, n) for column in columns]
         memory = block_memory(parts, working, size)
@@ -562,6 +569,7 @@ class JoinedKernelBlocks:
         self.stamp = None
         self.nbytes = 0
         self._moves = False
+        self.columns = []
         self._ordered = []
         self._batches = []
         self._views = []

@@ -142,7 +142,9 @@ def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None)
 
 def _unit_numbers(words: DrawnWords) -> _Floats:
     """Return the number in [0, 1) of each word."""
-    return (words >> _ELEVEN).view(np.int64).astype(np.float64) * 2.0**-53
+    numbers = (words >> _ELEVEN).view(np.int64).astype(np.float64)
+    numbers *= 2.0**-53
+    return numbers
 
 
 def _is_parameter(values: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import RowArray
+from ..entities.entity_pool import EntityPool
 from ..managers.manager import BaseManager
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column, used_rows
@@ -46,6 +47,6 @@ def living_rows(manager: BaseManager, count: int, rows: RowArray | None = None) 
     return rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
 
 
-def living_positions(manager: Owned, owners: NDArray[np.uint64]) -> RowArray:
+def living_positions(entities: EntityPool, owners: NDArray[np.uint64]) -> RowArray:
     """Return at which positions there are alive entities."""
-    return manager._entities.are_alive(owners).nonzero()[0]
+    return entities.are_alive(owners).nonzero()[0]

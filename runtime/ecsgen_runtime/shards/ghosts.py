@@ -267,10 +267,11 @@ def search_arguments_with_ghosts(
     asking_rows: RowArray,
     members: RowArray,
     hidden: RowArray = NO_ROWS,
+    named: RowArray | None = None,
 ) -> SearchArguments:
     """Return the arguments of `join_search_arguments`; members are the asking rows, then ghosts."""
     among = None if len(members) == len(asking_rows) else members
-    return join_search_arguments(kernel, manager, radius, asking_rows, among, hidden)
+    return join_search_arguments(kernel, manager, radius, asking_rows, among, hidden, named)
 
 
 # Ghosts that reach less far than kernels look, or that are outdated, give plausible but

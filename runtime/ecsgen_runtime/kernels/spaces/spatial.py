@@ -208,8 +208,10 @@ def join_search_arguments(
     asking: RowArray,
     members: RowArray | None = None,
     hidden: RowArray = NO_ROWS,
+    named: RowArray | None = None,
 ) -> SearchArguments:
-    """Return arguments to search for `members`, by default `asking`, near the rows `asking`.
+    """Return arguments to search for `members`, by default `asking`, near the rows `asking`, or
+    near those that a call names.
 
     Hidden rows are not found, nor, of two sets, rows of the same entity. Raises ValueError for the
     radius.
@@ -219,12 +221,15 @@ def join_search_arguments(
     if len(hidden):
         visible = visible.copy()
         visible[:, hidden] = np.nan
-    asking_positions = positions.take(asking, axis=1)
+    asking_positions = positions.take(asking if named is None else named, axis=1)
+    if members is None and named is not None:
+        keys = named.astype(np.uint64), asking.astype(np.uint64)
+        return asking_positions, visible.take(asking, axis=1), reach, manager.wrap, False, keys
     if members is None:
         others = asking_positions if visible is positions else visible.take(asking, axis=1)
         return asking_positions, others, reach, manager.wrap, True, None
     owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
-    names = owners[asking], owners[members]
+    names = owners[asking if named is None else named], owners[members]
     return asking_positions, visible.take(members, axis=1), reach, manager.wrap, False, names
 
 
