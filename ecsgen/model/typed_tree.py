@@ -643,8 +643,8 @@ class Program:
     @property
     def uses_cell_numbers(self) -> bool:
         """True if the numbers of rows, which are cells, are their ids."""
-        own = (self.stream_field, *fields_in(*self.expressions))
-        return any(field is not None and field.name == CELL_ID for field in own)
+        used = (self.stream_field, *fields_in(*self.expressions))
+        return any(field is not None and field.name == CELL_ID for field in used)
 
     @property
     def empty_cell_components(self) -> frozenset[str]:
