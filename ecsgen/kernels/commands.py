@@ -102,11 +102,11 @@ class CommandChecker:
             message = "add takes a component with fields, as in add(Ill(since=1))"
             raise KernelError("E801", message, node)
         component = self._component(node.func.id, node, "add")
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-        if component.on is not None and component.on.field in given:
+        values = {keyword.arg: keyword.value for keyword in node.keywords}
+        if component.on is not None and component.on.field in values:
             message = f"who gets {quote(component.name)} stands nowhere at first"
             hint = "let a kernel after this one move it"
-            raise KernelError("E816", message, given[component.on.field], hint)
+            raise KernelError("E816", message, values[component.on.field], hint)
         return SpawnedInstance(component.name, self._values(component, node))
 
     def _removed(self, node: ast.expr) -> SpawnedInstance:
