@@ -110,7 +110,7 @@ def world(request: pytest.FixtureRequest) -> Any:
 
 
 class Town:
-    """What the world has, as dicts in the order of rows."""
+    """Rows of the world, as dicts in the order of rows."""
 
     def __init__(self, world: Any) -> None:
         person, ill, mark = world.person.data, world.ill.data, world.mark.data
@@ -336,16 +336,16 @@ def test_all_policies_get_and_lose_rows(zoo: Any) -> None:
 
 
 def test_callbacks_are_told_and_their_errors_come_last(zoo: Any) -> None:
-    told, there = list[int](), len(zoo.full)
+    rows_told, there = list[int](), len(zoo.full)
 
     def tell(rows: Any) -> None:
-        told.extend(rows.tolist())
+        rows_told.extend(rows.tolist())
         raise ValueError("told")
 
     zoo.full.on_release(tell)
     with pytest.raises(ExceptionGroup):
         zoo.take()
-    assert told == [*range(there)]
+    assert rows_told == [*range(there)]
     assert len(zoo.kin) == len(zoo.hashed) == 0
 
 
