@@ -24,7 +24,8 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 
 _CHOICE: Final = "write a choice as `a if c else b`"
 _STEPS: Final = (
-    "steps are assignments, if, for, while, return, break, continue, pass, die, destroy and spawn"
+    "steps are assignments, if, for, while, return, break, continue, pass, "
+    "die, destroy, spawn, add and remove"
 )
 _LINES: Final = "write 'elif' and 'else' on lines of their own, in a text that begins with `|`"
 _INSTEAD: Final = {

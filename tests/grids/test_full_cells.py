@@ -95,8 +95,10 @@ def test_in_turns_newborn_count_and_the_dead_do_not(world: Any) -> None:
             standing[aim] += 1
     world.sow()
     alive = [row for row in range(40) if row not in dead]
-    kept = dict(zip(daisies.entity.tolist(), daisies.cell.tolist(), strict=True))
-    assert [kept[entity] for entity in before[alive].tolist()] == [cells[row] for row in alive]
-    newborn = [cell for entity, cell in kept.items() if entity not in before]
+    cells_left = dict(zip(daisies.entity.tolist(), daisies.cell.tolist(), strict=True))
+    assert [cells_left[entity] for entity in before[alive].tolist()] == [
+        cells[row] for row in alive
+    ]
+    newborn = [cell for entity, cell in cells_left.items() if entity not in before]
     assert sorted(newborn) == sorted(born)
     assert 5 < len(dead) < 35

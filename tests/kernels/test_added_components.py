@@ -13,7 +13,8 @@ from tests.support.world_package import world_package
 
 SCHEMA = """\
 component: Person
-fields: {friend: entity, age: i32, toll: i64}
+space: {field: at}
+fields: {friend: entity, age: i32, toll: i64, at: "f32[2]"}
 ---
 component: Ill
 fields: {since: {type: i32, default: -1}, at: {type: "f32[2]", default: [1, 2]}}
@@ -65,6 +66,14 @@ kernels:
     over: Coin
     TURNS
     steps: ["add(Coin.holder, Ill(since=Coin.worth))", "remove(Coin.holder, Tag)"]
+  touch:
+    over: Person
+    near: {others: {radius: 1.5, among: Person}}
+    TURNS
+    steps: |
+      for other in others:
+          add(other, Mark(of=Person.age))
+          remove(other, Tag)
   replace_all:
     over: Person
     TURNS
@@ -88,7 +97,8 @@ def world(request: pytest.FixtureRequest) -> Any:
     friends = rng.choice(entities, len(people))
     friends[::9] = 0
     ages = rng.integers(0, 9, len(people)).astype(np.int32)
-    world.person.create_many(people, friend=friends, age=ages)
+    places = rng.uniform(0, 8, (len(people), 2)).astype(np.float32)
+    world.person.create_many(people, friend=friends, age=ages, at=places)
     world.ill.create_many(people[::3], since=np.arange(len(people[::3]), dtype=np.int32))
     world.mark.create_many(people[[1, 1, 2, 5, 5, 5]], of=[7, 8, 9, 10, 11, 12])
     world.tag.create_many(people[::4])
@@ -100,7 +110,7 @@ def world(request: pytest.FixtureRequest) -> Any:
 
 
 class Town:
-    """What the world has, as dicts in the order of rows."""
+    """Rows of the world, as dicts in the order of rows."""
 
     def __init__(self, world: Any) -> None:
         person, ill, mark = world.person.data, world.ill.data, world.mark.data
@@ -190,6 +200,19 @@ def test_loops_add_any_number(world: Any) -> None:
     town.same_as(world)
 
     assert world.person.data.toll.tolist() == world.person.data.age.tolist()
+
+
+def test_neighbours_get_and_lose_components(world: Any) -> None:
+    town, places = Town(world), world.person.data.at.astype(np.float64)
+    for row, (entity, _, age) in enumerate(town.people):
+        away = np.hypot(*(places - places[row]).T)
+        for other in (away <= 1.5).nonzero()[0].tolist():
+            whom = town.people[other][0]
+            if whom != entity and whom in town.alive:
+                town.marks.append((whom, age))
+                town.tags.discard(whom)
+    world.touch()
+    town.same_as(world)
 
 
 def test_rows_without_owner_give_components_to_entities(world: Any) -> None:
@@ -313,16 +336,16 @@ def test_all_policies_get_and_lose_rows(zoo: Any) -> None:
 
 
 def test_callbacks_are_told_and_their_errors_come_last(zoo: Any) -> None:
-    told, there = list[int](), len(zoo.full)
+    rows_told, there = list[int](), len(zoo.full)
 
     def tell(rows: Any) -> None:
-        told.extend(rows.tolist())
+        rows_told.extend(rows.tolist())
         raise ValueError("told")
 
     zoo.full.on_release(tell)
     with pytest.raises(ExceptionGroup):
         zoo.take()
-    assert told == [*range(there)]
+    assert rows_told == [*range(there)]
     assert len(zoo.kin) == len(zoo.hashed) == 0
 
 

@@ -115,10 +115,10 @@ def test_a_chosen_row_without_owner_is_its_id(world: Any) -> None:
 
 
 def test_a_row_destroys_itself_by_its_id(world: Any) -> None:
-    kept = [x for x in world.coin.data.x if x <= 3]
+    coins_left = [x for x in world.coin.data.x if x <= 3]
     world.spend()
-    assert sorted(world.coin.data.x) == sorted(kept)
-    assert (world.coin.data.me == world.coin.id_of_many(np.arange(len(kept)))).all()
+    assert sorted(world.coin.data.x) == sorted(coins_left)
+    assert (world.coin.data.me == world.coin.id_of_many(np.arange(len(coins_left)))).all()
 
 
 def test_a_row_with_owner_is_its_entity(world: Any) -> None:

@@ -19,6 +19,7 @@ from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_i
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..managers.manager import Manager
 from ..managers.policies.ids import IdMethods
+from ..managers.policies.owners import Owned
 from ..values.array_coercion import drop_duplicates
 from ..world.world_base import WorldBase
 
@@ -223,7 +224,7 @@ class DeferredCommands:
         """Create the rows that entities get; those that have one keep it, or have its fields set.
         Of each manager all rows are created, or none."""
         for name, targets, numbers, positions in self._changes("add", "replace"):
-            manager: Any = getattr(self._world, name)
+            manager: Owned = getattr(self._world, name)
             is_set = np.zeros(len(targets), np.bool_)
             if not manager.ALLOWS_MANY:
                 order, is_set = self._effective(manager, targets, numbers)
@@ -235,7 +236,7 @@ class DeferredCommands:
                 _set_rows(manager, manager.lookup_many(targets[is_set]), columns)
 
     def _effective(
-        self, manager: Any, targets: EntityArray, numbers: RowArray
+        self, manager: Owned, targets: EntityArray, numbers: RowArray
     ) -> tuple[RowArray, NDArray[np.bool_]]:
         """Return which addition says the fields of each entity's row, in the order in which
         entities get one, and a mask of the rows that are there already."""
@@ -533,7 +534,7 @@ class BlockCommandBuffer(DeferredCommands):
         return batch
 
 
-def _set_rows(manager: Any, rows: RowArray, columns: Columns) -> None:
+def _set_rows(manager: Owned, rows: RowArray, columns: Columns) -> None:
     """Set all fields of rows; O(rows)."""
     for name, (_, default) in manager.CONVERTERS.items():
         column, write = columns[name], getattr(manager, f"set_{name}")
