@@ -31,6 +31,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`on`", document_specs.OnSpec),
     ("A kernel", document_specs.KernelSpec),
     ("An argument of a kernel", document_specs.ArgumentSpec),
+    ("`turns`", document_specs.TurnsSpec),
     ("A reduction", document_specs.ReductionSpec),
     ("`enum:`", document_specs.EnumSpec),
     ("A member of an enum", document_specs.MemberSpec),

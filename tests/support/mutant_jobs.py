@@ -64,6 +64,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
     "managers/policies/ring.py": ("policies/test_ring.py",),
     "managers/policies/unique.py": ("policies/test_unique.py",),
+    "managers/query_members.py": ("world/test_world_queries.py", "world/test_query_columns.py"),
     "managers/row_proxies.py": ("policies/test_row_proxies.py",),
     "snapshots/": ("snapshots/test_saving.py",),
     "tables/": ("policies/test_manager_cases.py", "policies/test_reprs.py"),
