@@ -360,9 +360,9 @@ def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
     project.put("schemas/mass.yaml", text)
     message = "each row looks at all rows of others, O(rows), in Mass.meet\n"
     reason = "on numpy these kernels are loops in plain Python: Mass.meet (all rows as neighbours);"
-    said = project("build").err
-    assert said.startswith(reason)
-    assert said.endswith(f"; {message}")
+    stated = project("build").err
+    assert stated.startswith(reason)
+    assert stated.endswith(f"; {message}")
     assert project("build", "--backend", "numba").err.endswith(f"stay\n{message}")
 
 

@@ -29,7 +29,7 @@ QUESTIONS = {
 
 def schema(turns: str = "", grid: bool = False) -> str:
     """Return a schema with a kernel for each question, of rows in a space or on a grid."""
-    place = "cell: id<Land>" if grid else 'place: "f64[2]"'
+    cell = "cell: id<Land>" if grid else 'place: "f64[2]"'
     where = "on: cell" if grid else "space: {field: place}"
     near = "near: {radius: 1}" if grid else "near: {radius: 2}"
     land = "component: Land\ngrid: {shape: [9, 9]}\nfields: {h: f64}\n---\n" if grid else ""
@@ -37,7 +37,7 @@ def schema(turns: str = "", grid: bool = False) -> str:
         f"  {name}: {{{near}{turns}, steps: [{quoted(text)}]}}\n"
         for name, text in QUESTIONS.items()
     )
-    fields = f'{{x: f64, w: f32, kind: i32, v: "f32[2]", whom: entity, value: f64, {place}}}'
+    fields = f'{{x: f64, w: f32, kind: i32, v: "f32[2]", whom: entity, value: f64, {cell}}}'
     return f"{land}component: C\n{where}\nfields: {fields}\nkernels:\n{kernels}---\nworld: W\n"
 
 
@@ -86,11 +86,11 @@ def neighbours(world: Any, form: str, row: int) -> list[tuple[int, float]]:
     else:
         around = world.c.near(data.place[row : row + 1], 2)
         here = data.place.tolist()
-    found = [int(other) for other in around.rows if other != row]
-    offsets = [np.array(here[other]) - np.array(here[row]) for other in found]
+    matches = [int(other) for other in around.rows if other != row]
+    offsets = [np.array(here[other]) - np.array(here[row]) for other in matches]
     return [
         (other, float(np.sqrt((offset**2).sum())))
-        for other, offset in zip(found, offsets, strict=True)
+        for other, offset in zip(matches, offsets, strict=True)
     ]
 
 

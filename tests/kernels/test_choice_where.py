@@ -66,11 +66,11 @@ def test_rows_choose_among_rows_for_which_a_condition_is_true(world: Any, name: 
     data, key = world.person.data, call_key(9, f"Person.{name}", 0)
     entity, coins = data.entity.tolist(), data.coins.tolist()
     alive, whom = world.entities.alive_many(data.entity), []
-    for row, own in enumerate(entity):
+    for row, value in enumerate(entity):
         richer = [
             e for e, n, lives in zip(entity, coins, alive, strict=True) if lives and n > coins[row]
         ]
-        whom.append(chosen(richer, own, key))
+        whom.append(chosen(richer, value, key))
         coins[row] += name == "meet_now"
     getattr(world.person, name)()
     assert data.whom.tolist() == whom
@@ -81,7 +81,7 @@ def test_cells_and_rows_without_owner_are_chosen(world: Any) -> None:
     value, height = world.thing.data.value.tolist(), world.land.data.height.tolist()
     high = [2**32 + cell for cell, h in enumerate(height) if h > 0.3]
     entity, coins = data.entity.tolist(), data.coins.tolist()
-    homes = [chosen(high, own, key, 1) for own in entity]
+    homes = [chosen(high, field_value, key, 1) for field_value in entity]
     known = [n in value for n in coins]
     world.settle(0.3)
     assert data.home.tolist() == homes

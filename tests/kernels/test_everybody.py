@@ -126,8 +126,8 @@ def living(world: Any, manager: Any) -> list[int]:
     return [row for row in range(active) if alive[row]]
 
 
-def offset_of(place: Any, row: int, other: int) -> Any:
-    offset = place[other] - place[row]
+def offset_of(position: Any, row: int, other: int) -> Any:
+    offset = position[other] - position[row]
     if abs(offset[0]) > 5:
         offset[0] = offset[0] - 10 * np.rint(offset[0] / 10)
     return offset
@@ -137,11 +137,11 @@ def offset_of(place: Any, row: int, other: int) -> Any:
 def test_rows_of_a_component_ask_all_others(world: Any, is_now: bool) -> None:
     data = world.store.data
     rows, entity = living(world, world.store), data.entity.tolist()
-    place, price = data.place.copy(), data.price.copy()
-    seen_place, seen_price = (place, price) if is_now else (place.copy(), price.copy())
+    position, price = data.place.copy(), data.price.copy()
+    seen_place, seen_price = (position, price) if is_now else (position.copy(), price.copy())
     best, far, many = data.best.copy(), data.far.copy(), data.many.copy()
     for row in range(len(data.price)):
-        place[row] += 1
+        position[row] += 1
         others = [other for other in rows if other != row]
         offsets = {other: offset_of(seen_place, row, other) for other in others}
         square = {k: o[0] * o[0] + o[1] * o[1] for k, o in offsets.items()}
@@ -265,11 +265,11 @@ def test_rows_ask_within_their_own_reach(backend: Backend) -> None:
     reach = rng.choice([0, 1, 3, -1, np.inf, np.nan, 8], 70)
     turrets.create_many(entities, place=places, reach=reach)
     towers.create_many(entities[::2], height=reach[::2])
-    place, data = places.copy(), turrets.data
+    position, data = places.copy(), turrets.data
 
     def around(row: int, radius: float) -> list[Any]:
         """Return the distances to those in reach, in row order."""
-        offsets = (offset_of(place, row, other) for other in range(70) if other != row)
+        offsets = (offset_of(position, row, other) for other in range(70) if other != row)
         squares = [o[0] * o[0] + o[1] * o[1] for o in offsets]
         is_some = 0 <= radius < np.inf
         return [np.sqrt(s) for s in squares if is_some and s <= np.float32(radius) ** 2]
@@ -285,7 +285,7 @@ def test_rows_ask_within_their_own_reach(backend: Backend) -> None:
         for distance in around(row, reach[row]):
             far[row] += distance
             seen[row] += 1
-        place[row] += np.float32(0.5)
+        position[row] += np.float32(0.5)
     turrets.look_now()
     assert data.far.tobytes() == far.tobytes()
     assert data.seen.tolist() == seen.tolist()

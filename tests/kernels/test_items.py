@@ -336,9 +336,11 @@ def test_neighbours_have_elements(backend: Backend) -> None:
     world = bags(world_package(SCHEMA, f"items_{backend}", backend), 60)
     bag = world.bag
     bag.data.place = np.random.default_rng(5).uniform(0, 4, (60, 2))
-    naive, place = Naive(world), bag.data.place.copy()
+    naive, position = Naive(world), bag.data.place.copy()
     for row in range(60):
-        others = [k for k in range(60) if k != row and ((place[k] - place[row]) ** 2).sum() <= 1]
+        others = [
+            k for k in range(60) if k != row and ((position[k] - position[row]) ** 2).sum() <= 1
+        ]
         indices = [naive.columns[name][row] for name in ("turn", "kind")]
         counts = [int(naive.get(k, "counts", index)) for k in others for index in indices]
         naive.columns["value"][row] = sum(counts)

@@ -120,6 +120,9 @@ class AllNeighbours(SpaceNeighbours):
         here = builder.cells(arrays, position.type, body.row_of(position.owner))
         return [f"{start} = {here.at(axis).text}" for axis, start in enumerate(self._starts)]
 
+    def offset_now_lines(self, body: RowLoop) -> list[str]:
+        return [*self._start_lines(body), *self.offset_lines()] if self.axes else []
+
     @property
     def _position(self) -> tree.NeighbourField:
         position = self.join.near.position

@@ -27,8 +27,8 @@ GROUPS = (
         Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
         Mutant(
             "one leads where another does",
-            r"with_row_values\(_blocks, (_all_\w+), (_all_\w+)\)",
-            r"with_row_values(_blocks, \1, \1)",
+            r"with_row_values\(_views, (_all_\w+), (_all_\w+)\)",
+            r"with_row_values(_views, \1, \1)",
         ),
         Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
     ),

@@ -116,12 +116,12 @@ GROUPS = (
         Mutant("who asks is asked", "met = asking if members is None else members", "met = asking"),
         Mutant(
             "entities ask their own rows",
-            r"= owners\[asking\], owners\[members\]",
+            r"= owners\[asking if named is None else named\], owners\[members\]",
             "= np.arange(len(asking), dtype=np.uint64), owners[members]",
         ),
         Mutant(
             "the first rows ask",
-            r"positions\.take\(asking, axis=1\)",
+            r"positions\.take\(asking if named is None else named, axis=1\)",
             "positions[:, : len(asking)]",
         ),
         Mutant(
