@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import SCALARS, Number, Type
+from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_operations import element_of
 from ecsgen.render.loops.element_values import (
-    UNROLLED,
     ElementIndex,
-    LoopEmitter,
     Value,
     is_mixing,
-    part_of,
-    plus,
     uniform,
 )
-from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
+from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_aggregates import AggregateLoop, shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
-from ecsgen.render.loops.loop_everybody import AllNeighbours
-from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
+from ecsgen.render.loops.loop_messages import is_in_place, queued_messages
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
 from ecsgen.render.loops.row_lookup import Lookups
-from ecsgen.render.loops.scalar_code import Code, Precedence, infix, spelled, wrap_to_type
-from ecsgen.render.text.quoting import comment_text, literal
+from ecsgen.render.loops.row_values import RowValues
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, spelled
+from ecsgen.render.text.quoting import comment_text
 
 
-class LoopBody(LoopEmitter):
+class LoopBody(RowValues):
     """Code of one row, `statements`; and `delivery`, of a second loop after the last row."""
 
     def __init__(
@@ -47,25 +41,10 @@ class LoopBody(LoopEmitter):
     ) -> None:
         """`rows`: variables with the rows of components, as far as these are known; `nears`: the
         neighbourhoods; `is_flat`: every element is a row of the loop."""
-        super().__init__(builder.names, builder.constant, is_flat)
-        self.builder = builder
-        self.first: list[str] = []
-        """Statements that begin a row."""
-        self.delivery: list[str] = []
-        self.queue_delivery: list[str] = []
-        """Statements after the last row, for messages sent inside of loops."""
-        self._queued: dict[str, list[lowered.SendMessage]] = {}
-        """Messages by their field, of fields to which a statement inside of a loop sends."""
-        self._queues: dict[str, _Queue] = {}
-        self._nears = nears
-        self.grids = GridParameters(builder)
+        super().__init__(builder, rows, nears, is_flat)
         self.lookups = Lookups(self, self.grids)
         self._commands = CommandEmitter(self, self.lookups, nears.values())
-        self._rows = {**rows}
         self._found_rows: dict[lowered.RowVariable, Code] = {}
-        self._starts: dict[tuple[str, int], str] = {}
-        self._start_prefixes = {builder.row: "j"}
-        """Prefixes of the variables with the start of a row's elements, by the row's variable."""
         self._alive_variables: dict[str, str] = {}
         """Variables with the test that the row's entity is alive, by component; "" if true."""
         self._alive_test = ""
@@ -84,7 +63,7 @@ class LoopBody(LoopEmitter):
 
     def add(self, kernel: lowered.LoweredKernel) -> None:
         """Write all statements of a kernel, under its condition."""
-        self._queued = _queued_messages(kernel)
+        self.queued = queued_messages(kernel)
         if kernel.program.has_commands or kernel.program.counts_turns:
             self._skip_despawned()
         if kernel.program.stream_field is not None and kernel.program.effects.draws:
@@ -180,61 +159,13 @@ class LoopBody(LoopEmitter):
 
     def _leaf_value(self, node: tree.Expression) -> Value:
         match node:
-            case tree.FieldValue(name=name, owner=owner) if name == tree.CELL_ID:
-                return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
-            case tree.FieldValue(name=name) if name == tree.ID_SLOT and node.type.is_handle:
-                return self._own_id(node)
-            case tree.FieldValue(owner=owner):
-                if owner == tree.PARENT:
-                    return self._parent_value(node)
-                return self._own_field(node, self.row_of(owner))
-            case tree.Argument():
-                return self._argument(node)
-            case tree.NeighbourField() | tree.Offset() | tree.Distance():
-                return self._nears[node.near].neighbour_value(node)
-            case tree.Occupied():
-                near = self._nears[node.near]
-                assert isinstance(near, GridNeighbours | AllNeighbours)
-                return near.occupied(node)
             case tree.Coordinates():
                 return self.grids.coordinates(node, self)
             case tree.CellAt():
                 return self.grids.cell_at(node, self)
             case tree.Full():
                 return self.grids.full(node, self)
-            case tree.Tick():
-                tick = self.builder.parameter("tick", "int", "self.tick")
-                if self.builder.is_plain:
-                    tick = self.builder.hoist(f"i64_{tick}", f"np.int64({tick})")
-                return uniform(node.type, Code(tick))
-        raise TypeError("questions and references are statements in a form")
-
-    def _own_id(self, node: tree.FieldValue) -> Value:
-        """Return the id of the row, which has no owner."""
-        slot = self._own_field(replace(node, type=Type("u32")), self.row_of(node.owner)).at(0).text
-        generation = f"{self._id_generations(node.owner)}[{slot}]"
-        return uniform(node.type, Code(f"make_cell_id({slot}, {generation})"))
-
-    def _id_generations(self, owner: str) -> str:
-        """Return the parameter with the generations of a component's ids, by slot."""
-        passed = f"{self.builder.source.managers.data(owner)}._id_generation_column"
-        return self.builder.array(Parameter("id_generation", array_type("u32"), passed))
-
-    def _own_field(self, node: tree.FieldValue, row: str) -> Value:
-        arrays, type_ = self.builder.arrays(node), node.type
-        if self.is_flat:
-            return Value(type_, lambda index: Code(f"{arrays[0]}[{row}]"))
-        has_start = type_.shape and len(arrays) == 1
-        start = self._start(row, type_.elements) if has_start else ""
-        return self.builder.cells(arrays, type_, row, start)
-
-    def _start(self, row: str, elements: int) -> str:
-        """Return the variable with the index of a row's first element."""
-        if (row, elements) not in self._starts:
-            letter = self._start_prefixes[row]
-            self._starts[row, elements] = name = self.names.allocate(letter, f"{letter}{elements}")
-            self.first.append(f"{name} = {elements} * {row}")
-        return self._starts[row, elements]
+        return super()._leaf_value(node)
 
     def cell_of_row(self, cell_field: tree.FieldValue) -> str:
         """Return the expression for the row's own cell, or the cell that it occupies; below 0 if
@@ -270,68 +201,6 @@ class LoopBody(LoopEmitter):
     def owner_entity(self, owner: str) -> str:
         """Return the expression for the entity that has the row."""
         return self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
-
-    def row_of(self, owner: str) -> str:
-        """Return the variable with the row of a component."""
-        if owner not in self._rows:
-            module, rows = self.builder.source.components[owner].module, self.builder.rows_of(owner)
-            self._rows[owner] = row = self.names.allocate(f"{module}_row")
-            self._start_prefixes[row] = f"{module}_j"
-            self.first.append(f"{row} = row_at({rows}, {self.builder.row})")
-        return self._rows[owner]
-
-    def _parent_value(self, node: tree.FieldValue) -> Value:
-        """Return the elements of a parent's field, read at the beginning of the row; roots have the
-        default. A kernel never writes them."""
-        name = f"parent {node.name}"  # no schema has such a name
-        if name not in self.locals_:
-            if tree.PARENT not in self._rows:
-                column = Parameter("parent", array_type("u32"), "data._parent_column")
-                parents = self.builder.array(column)
-                self._rows[tree.PARENT] = parent = self.names.allocate("p")
-                self._start_prefixes[parent] = "q"
-                self.first.append(f"{parent} = np.intp({parents}[{self.builder.row}])")
-            parent = self._rows[tree.PARENT]
-            elements = dict(self.builder.program.root_defaults)[node.name]
-            self.locals_[name] = target = self.variables(node.type, f"parent_{node.name}")
-            default = self._default(node.name, node.type, elements)
-            there = self._own_field(node, parent)
-            with self.into(self.first):
-                self._read(parent, default, there, target)
-        return self.locals_[name]
-
-    def _read(self, row: str, default: Value, there: Value, target: Value) -> None:
-        """Copy the elements of a row, or a default if the row is NIL."""
-        with self.block(f"if {row} == NIL"):
-            self.store(default, target)
-        with self.block("else"):
-            self.store(there, target)
-
-    def _default(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
-        """Return the default for a field of a row that does not exist."""
-        if type_.is_handle and not type_.shape:
-            return uniform(type_, self.builder.zero(type_))
-        numbers = [self.constant(element, type_.scalar) for element in elements]
-        if len({*map(repr, elements)}) == 1:
-            return uniform(type_, numbers[0])
-        if len(numbers) <= UNROLLED:
-            return Value(type_, lambda index: numbers[int(index)], is_split=True)
-        array = self.names.allocate(f"without_{name}")
-        expression = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
-        self.arrays.append(f"{array} = {expression}")
-        return Value(type_, lambda index: Code(f"{array}[{index}]"))
-
-    def _argument(self, argument: tree.Argument) -> Value:
-        if not argument.each:
-            return self.builder.argument_value(argument)
-        name, type_, row = self.builder.argument(argument), argument.type, self.builder.row
-        if self.builder.program.takes_given_turns:
-            row = self.builder.turn
-            self._start_prefixes[row] = "e"
-        if self.is_flat or not type_.shape:
-            return Value(type_, lambda index: Code(f"{name}[{row}]"))
-        start = self._start(row, type_.elements)
-        return Value(type_, lambda index: Code(f"{name}[{plus(start, index)}]"))
 
     def run(self, statements: Sequence[lowered.Statement]) -> None:
         for index, statement in enumerate(statements):
@@ -820,7 +689,7 @@ class LoopBody(LoopEmitter):
             return
         match write.value:
             case tree.Operation(type, sign, (left, right)) if (
-                left == field and _is_in_place(sign, type.scalar) and not is_mixing(right, write.to)
+                left == field and is_in_place(sign, type.scalar) and not is_mixing(right, write.to)
             ):
                 self.store(self.spread(right, write.type), target, f"{sign}=")
             case _:
@@ -860,145 +729,15 @@ class LoopBody(LoopEmitter):
             stored_row = row
             if position:  # row and element in one number
                 stored_row = f"{message.to.type.elements} * {row} + {position}"
-            if message.is_deferred and message.to.text in self._queued:
-                self._queue_message(message, stored_row, value)
+            if message.is_deferred and message.to.text in self.queued:
+                self.queue_message(message, stored_row, value)
                 return
             if message.is_deferred:
-                self._defer_message(message, row, stored_row, value)
+                self.defer_message(message, row, stored_row, value)
                 return
-            self._apply_message(message, row, value, position)
+            self.apply_message(message, row, value, position)
             if message.moves:
                 self._update_cells(row, self.builder.cells_of_found_row(message.to, row))
-
-    def _apply_stored_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
-        """Change the row, or the element of a row, that a variable tells."""
-        if not message.to.items:
-            self._apply_message(message, row, value)
-            return
-        position, elements = self.names.allocate("position"), message.to.type.elements
-        self.write(f"{position} = {row} % {elements}", f"{row} //= {elements}")
-        self._apply_message(message, row, value, position)
-
-    def _apply_message(
-        self, message: lowered.SendMessage, row: str, value: Value, position: str = ""
-    ) -> None:
-        """Change a row; `position`: the index of the element of it that is changed, if computed."""
-        cells = self.builder.cells_of_found_row(message.to, row)
-        if position:
-            self.write_item(
-                cells, position, message.type, lambda there: self._combine(message, there, value)
-            )
-            return
-        there = part_of(cells, message.to.type.shape, message.to.index, message.type)
-        self._combine(message, there, value)
-
-    def _combine(self, message: lowered.SendMessage, there: Value, value: Value) -> None:
-        scalar = message.type.scalar
-        if message.operator == "=" or _is_in_place(message.operator, scalar):
-            self.store(value, there, "=" if message.operator == "=" else f"{message.operator}=")
-            return
-        node = tree.Operation(message.type, message.operator, (message.value, message.value))
-        self.change(
-            there, value, lambda *codes: wrap_to_type(element_of(node, [*codes]), scalar).text
-        )
-
-    def _defer_message(
-        self, message: lowered.SendMessage, row: str, stored_row: str, value: Value
-    ) -> None:
-        """Store a message and its target for the loop after the last row."""
-        rows, index = self.builder.count, self.builder.index
-        targets = self.names.allocate(f"{message.to.name}_to")
-        sent = self.names.allocate(f"{message.to.name}_sent")
-        count = self.count(message.type)
-        size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
-        self.arrays.append(f"{targets} = np.full({rows}, NIL, np.int64)")
-        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
-        stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
-        self.write(f"{targets}[{index}] = {stored_row}")
-        self.store(value, stored)
-        with self.into(self.delivery):
-            self.write(f"{row} = {targets}[{index}]")
-            with self.block(f"if {row} != NIL"):
-                self._apply_stored_message(message, row, stored)
-
-    def _queue_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
-        """Store a message in the queue of its field: a row may send any number of them."""
-        field = message.to
-        messages = self._queued[field.text]
-        if field.text not in self._queues:
-            self._queues[field.text] = self._begin_queue(field, messages)
-        queue, size = self._queues[field.text], field.type.elements
-        names = [queue.targets, *filter(None, (queue.senders, queue.numbers))]
-        with self.block(f"if {queue.count} == len({queue.targets})"):
-            self.write(*(f"{name} = grown({name})" for name in names))
-            self.write(f"{queue.sent} = grown({queue.sent}{f', {size}' if size > 1 else ''})")
-        self.write(f"{queue.targets}[{queue.count}] = {row}")
-        if queue.senders:
-            self.write(f"{queue.senders}[{queue.count}] = {self.builder.index}")
-        if queue.numbers:
-            self.write(f"{queue.numbers}[{queue.count}] = {message.number}")
-        self.store(value, _queued(queue.sent, queue.count, message.type, size))
-        self.write(f"{queue.count} += 1")
-
-    def _begin_queue(
-        self, field: lowered.FieldOfRow, messages: Sequence[lowered.SendMessage]
-    ) -> _Queue:
-        """Allocate a queue before the loop, and deliver its messages after the last row."""
-        take, elements = self.names.allocate, field.type.elements
-        is_by_cell = self.builder.follows_cells
-        queue = _Queue(
-            take(f"{field.name}_count"),
-            take(f"{field.name}_to"),
-            take(f"{field.name}_sent"),
-            take(f"{field.name}_from") if is_by_cell else "",
-            take(f"{field.name}_step") if len(messages) > 1 else "",
-        )
-        size = f"{elements} * 64" if elements > 1 else "64"
-        self.arrays += [
-            f"{queue.count} = 0",
-            f"{queue.targets} = np.empty(64, np.int64)",
-            f"{queue.sent} = np.empty({size}, {SCALARS[field.type.scalar].numpy})",
-        ]
-        numbers = filter(None, (queue.senders, queue.numbers))
-        self.arrays += [f"{name} = np.empty(64, np.int64)" for name in numbers]
-        with self.into(self.queue_delivery):
-            index, row = take("m"), take("to_row")
-            head = f"for {index} in range({queue.count})"
-            if queue.senders:
-                order = f"{queue.senders}[:{queue.count}].argsort(kind='mergesort')"
-                head = f"for {index} in {order}"
-            with self.block(head):
-                self.write(f"{row} = {queue.targets}[{index}]")
-                for message in messages:
-                    stored = _queued(queue.sent, index, message.type, elements)
-                    with (
-                        self.block(f"if {queue.numbers}[{index}] == {message.number}")
-                        if queue.numbers
-                        else nullcontext()
-                    ):
-                        self._apply_stored_message(message, row, stored)
-        return queue
-
-
-@dataclass(frozen=True, slots=True)
-class _Queue:
-    """Variables with messages that wait for the last row."""
-
-    count: str
-    targets: str
-    """Array with the rows that get them."""
-    sent: str
-    """Array with the values."""
-    senders: str
-    """Array with the rows that sent them, if these run in another order."""
-    numbers: str
-    """Array with the numbers of the statements, if there are several."""
-
-
-def _queued(array: str, index: str, type_: Type, elements: int) -> Value:
-    """Return the elements of a queued value; `elements`: those of the field."""
-    start = f"{elements} * {index}" if elements > 1 else index
-    return Value(type_, lambda element: Code(f"{array}[{plus(start, element)}]"))
 
 
 def _indexed_locals(program: tree.Program) -> frozenset[str]:
@@ -1006,22 +745,6 @@ def _indexed_locals(program: tree.Program) -> frozenset[str]:
     bases = [node.base for node in program.nodes if isinstance(node, tree.Item)]
     targets = [step.target for step in program.actions if step.items]
     return frozenset(n.name for n in (*bases, *targets) if isinstance(n, tree.Local))
-
-
-def _queued_messages(kernel: lowered.LoweredKernel) -> dict[str, list[lowered.SendMessage]]:
-    """Return the messages to each field to which some statement inside of a loop sends."""
-    inside = {
-        message.to.text
-        for loop in lowered.walk_statements(kernel.body)
-        if isinstance(loop, lowered.Compound) and not isinstance(loop, lowered.If)
-        for message in lowered.walk_statements(loop.blocks[-1])
-        if isinstance(message, lowered.SendMessage)
-    }
-    queued: dict[str, list[lowered.SendMessage]] = {}
-    for message in kernel.messages:
-        if message.to.text in inside:
-            queued.setdefault(message.to.text, []).append(message)
-    return queued
 
 
 class VectorBody(LoopBody):
@@ -1038,8 +761,3 @@ class VectorBody(LoopBody):
             return Code(f" {sign} ".join(sides), Precedence.COMPARISON)
 
         return Value(node.type, at)
-
-
-def _is_in_place(sign: str, scalar: str) -> bool:
-    """Return True if `target += operand` is the same operation; sums of i64 are calls."""
-    return sign in ("+", "-", "*", "/") and scalar != "i64"
