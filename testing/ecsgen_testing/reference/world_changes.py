@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatch
+from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatch, SpawnKind
 from numpy.typing import NDArray
 
 from .run import Run
 from .schema import SETTINGS
-from .world import Row, Spawn, World
+from .world import Change, Row, Spawn, World
 from .world_copy import chunks_of, columns_of, manager_of, rows_of, stacked
 
 
@@ -76,11 +76,23 @@ class RecordedCommands(DeferredCommands):
             key = tuple((name, tuple(cells)) for name, cells in spawn.items())
             batches.setdefault(key, []).append((turn, spawn))
         self.spawn_batches = [self._batch(world, key, spawns) for key, spawns in batches.items()]
+        self.spawn_batches += [self._change(world, *each) for each in enumerate(run.changes)]
         counts = [len(entities), *map(len, self.despawned_rows.values())]
-        self.counts = np.array([*counts, *map(len, batches.values())])
+        self.counts = np.array([*counts, *map(len, batches.values()), *([1] * len(run.changes))])
 
     def _rows(self, world: Any, name: str, ids: list[int]) -> Any:
         return manager_of(world, self._schema, name).resolve_many(np.array(ids, np.uint64))
+
+    def _change(self, world: Any, turn: int, change: Change) -> SpawnBatch:
+        """Return the batch of one component that an entity gets or loses."""
+        owner, name, cells, replaces = change
+        kind: SpawnKind = "remove" if cells is None else "replace" if replaces else "add"
+        module, values = self._schema.components[name].module, cells or {}
+        batch = SpawnBatch(world, ((module, tuple(values)),), 1, kind)
+        batch.turns[0], batch.targets[0] = turn, owner
+        for field, cell in values.items():
+            batch.columns[module, field][0] = cell.data
+        return batch
 
     def _batch(
         self, world: Any, key: tuple[Any, ...], spawns: list[tuple[int, Spawn]]
