@@ -82,7 +82,7 @@ def _mixed(a: int, b: int, left: str, right: str) -> int:
 @pytest.fixture(scope="module", params=BACKENDS)
 def game(request: pytest.FixtureRequest) -> Any:
     backend = request.param
-    return world_package(SCHEMA, f"bits_{backend}", backend)
+    return world_package(SCHEMA, f"bit_operations_{backend}", backend)
 
 
 @pytest.mark.parametrize("form", ["", "_looped"])

@@ -320,7 +320,7 @@ kernels: {all_: {over: Body, at_most: 3, steps: ["while Body.k < 100: Body.k += 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("rows", [None, [1, 4]])
 def test_a_loop_that_is_cut_off_gives_a_warning(backend: Backend, rows: Any) -> None:
-    w = world_package(ENDLESS, f"endless_{backend}", backend).World()
+    w = world_package(ENDLESS, f"cut_off_{backend}", backend).World()
     w.spawn(5, body={})
     times = "5 times" if rows is None else "2 times"
     for kernel, name in ((w.body.own, "Body.own"), (w.all_, "all_")):

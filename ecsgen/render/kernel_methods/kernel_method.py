@@ -209,8 +209,9 @@ class KernelMethod(ABC):
         """Expression for the rows that a call names."""
         if self._program.takes_given_turns:
             return f"SelectedRows({self.manager}, rows, may_repeat=True)"
-        over = self.source.components.get(self.kernel.over)
-        is_of_active = self.rows == "_n_active" or (over is not None and bool(over.partition))
+        is_of_active = self.rows == "_n_active"
+        if self.kernel.over:
+            is_of_active = bool(self.source.components[self.kernel.over].partition)
         bound = f", {self.data}._n_active" if is_of_active else ""
         return f"SelectedRows({self.manager}, rows{bound})"
 

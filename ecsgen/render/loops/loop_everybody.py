@@ -60,6 +60,9 @@ class AllNeighbours(SpaceNeighbours):
             lines += self._reach_lines(body, radius)
             within = self.offset_lines()
             tests.append(f"{self.square} <= {self._reach}")
+            # the square of a large radius is infinite, and so are some positions
+            positions = [*self._starts, *map(self._place, range(self.axes))]
+            tests += [f"abs({position}) < np.inf" for position in positions]
         test = " and ".join(tests) or "True"
         if self.is_python and not within:
             return [

@@ -359,7 +359,7 @@ MIDDLE_WORD: Final = 2.0**51 - 0.5
 """Centre of the words, between both halves."""
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000
 """Bits of a float just below the square root of 1/2."""
-PER_LN2: Final = 1.0 / LN2
+PER_LN2: Final = 1.44269504088896340736
 LN2_HIGH: Final = 6.93147180369123816490e-01
 """The first 33 bits of LN2: its products with small integers are exact."""
 LN2_LOW: Final = 1.90821492927058770002e-10

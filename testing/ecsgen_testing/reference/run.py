@@ -136,7 +136,8 @@ class Run(Effects):
     def _run_rows(self) -> None:
         compiled, is_numbered = self._compiled, self.kernel.turns in ("given", "drawn")
         for number, scope in enumerate(self._ordered(), 1):
-            if not self._runs(scope) or (compiled.is_mortal and not self._lives(scope)):
+            is_mortal = compiled.is_mortal or is_numbered
+            if not self._runs(scope) or (is_mortal and not self._lives(scope)):
                 continue
             # a key may be what others' turns have left
             self._begin(scope, number if is_numbered else 0)
