@@ -17,6 +17,8 @@ from tests.support.generated_package import build
 SCHEMA = Path(__file__).parents[1] / "language.yaml"
 
 
+# While numba compiles, frames that hold columns wait for the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*the buffer moved")
 @pytest.mark.parametrize("backend", ["numpy", pytest.param("numba", marks=pytest.mark.soak)])
 def test_kernels_do_what_the_interpreter_does(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
