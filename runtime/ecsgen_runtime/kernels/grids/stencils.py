@@ -110,9 +110,7 @@ class Stencil:
             np.add(total, padded[part], out=total, casting="unsafe")
         return array[self._picked].reshape(-1)
 
-    def _extreme(
-        self, choose: np.ufunc, column: NDArray[Any], where: _Mask | None
-    ) -> NDArray[Any]:
+    def _extreme(self, choose: np.ufunc, column: NDArray[Any], where: _Mask | None) -> NDArray[Any]:
         is_float, least = column.dtype.kind == "f", choose is np.maximum
         neutral: Any = -np.inf if least else np.inf
         if not is_float:
