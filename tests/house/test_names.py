@@ -157,7 +157,9 @@ def schemas_of_fields() -> Iterator[str]:
         folds = (f"  {name}: {{sum: x0}}\n" for name in names[1::2])
         arguments = ", ".join(f"{name}: f32" for name in names)
         added = ", ".join(f"y0 += {name}" for name in names)
-        named = ", ".join(f"{name} = y0 * {index}" for index, name in enumerate(names))
+        free = [name for name in names if name not in ("entity", "self", "settings")]
+        named = ", ".join(f"{name} = y0 * {index}" for index, name in enumerate(free))
+        named += "".join(f", y0 += {name}" for name in free)
         yield (
             f"component: Methods{number}\nfields: {{x0: f32, y0: f32}}\n"
             f"kernels:\n{''.join(kernels)}reductions:\n{''.join(folds)}"
@@ -165,7 +167,7 @@ def schemas_of_fields() -> Iterator[str]:
         yield (
             f"component: Steps{number}\nfields: {{y0: f32}}\nkernels:\n"
             f"  add_all: {{args: {{{arguments}}}, steps: [{added}]}}\n"
-            f"  name_all: {{steps: [{named}, {added}]}}\n"
+            f"  name_all: {{steps: [{named}]}}\n"
         )
 
 
