@@ -7,9 +7,7 @@ a `Local` whose name begins with an underscore; it is read once, so its memory m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Number, Type
@@ -213,16 +211,8 @@ class QueueSpawn(Statement):
 
 
 @dataclass(frozen=True)
-class Compound(Statement):
+class Compound(Statement, tree.Nested):
     """Statements that hold blocks of statements."""
-
-    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
-    """The attributes with statements."""
-
-    @property
-    def blocks(self) -> tuple[tuple[Statement, ...], ...]:
-        """The blocks of statements."""
-        return tuple(getattr(self, name) for name in self.BLOCKS)
 
 
 @dataclass(frozen=True)
@@ -284,15 +274,6 @@ class Jump(Statement):
     kind: tree.JumpKind
 
 
-def walk_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Yield statements and those in their blocks."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, Compound):
-            for block in statement.blocks:
-                yield from walk_statements(block)
-
-
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
     """A kernel for one row."""
@@ -312,9 +293,9 @@ class LoweredKernel:
     @property
     def spawns(self) -> tuple[QueueSpawn, ...]:
         """The statements that queue a spawn."""
-        return tuple(s for s in walk_statements(self.body) if isinstance(s, QueueSpawn))
+        return tuple(s for s in tree.walk_nested(self.body) if isinstance(s, QueueSpawn))
 
     @property
     def messages(self) -> tuple[SendMessage, ...]:
         """The statements that send a message."""
-        return tuple(s for s in walk_statements(self.body) if isinstance(s, SendMessage))
+        return tuple(s for s in tree.walk_nested(self.body) if isinstance(s, SendMessage))

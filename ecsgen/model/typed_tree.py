@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, Self, TypeGuard
+from typing import Any, ClassVar, Final, Literal, Self, TypeGuard, TypeVar
 
 from ecsgen.model.types import BOOL, Number, Type
 
@@ -448,24 +448,41 @@ class Step:
         return type_.of_shape(type_.shape[len(self.index) or len(self.items) :])
 
 
+class Nested:
+    """Something that holds blocks of its own kind: of steps, or of statements."""
+
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    """The attributes with blocks."""
+
+    @property
+    def blocks(self) -> tuple[tuple[Any, ...], ...]:
+        """The blocks, as written."""
+        return tuple(getattr(self, name) for name in self.BLOCKS)
+
+
+Node = TypeVar("Node")
+
+
+def walk_nested(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield steps, or statements, and those in their blocks, as written."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Nested):
+            for block in node.blocks:
+                yield from walk_nested(block)
+
+
 @dataclass(frozen=True)
-class Compound:
+class Compound(Nested):
     """Steps that hold blocks of steps."""
 
     EXPRESSIONS: ClassVar[tuple[str, ...]] = ()
     """The attributes with an expression, in the order in which they are written."""
-    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
-    """The attributes with steps."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions in front of the blocks."""
         return tuple(getattr(self, name) for name in self.EXPRESSIONS)
-
-    @property
-    def blocks(self) -> tuple[tuple[AnyStep, ...], ...]:
-        """The blocks of steps."""
-        return tuple(getattr(self, name) for name in self.BLOCKS)
 
     def with_expressions(self, change: Callable[[Expression], Expression]) -> Self:
         """Return the steps with their expressions mapped by `change`."""
@@ -540,18 +557,9 @@ AnyStep = Step | Compound | Jump
 """A step as it is written."""
 
 
-def walk_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
-    """Yield steps and those in their blocks, as written."""
-    for step in steps:
-        yield step
-        if isinstance(step, Compound):
-            for block in step.blocks:
-                yield from walk_steps(block)
-
-
 def actions_of(steps: Iterable[AnyStep]) -> tuple[Step, ...]:
     """Return all assignments, messages and commands, those in blocks as well, as written."""
-    return tuple(step for step in walk_steps(steps) if isinstance(step, Step))
+    return tuple(step for step in walk_nested(steps) if isinstance(step, Step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -659,12 +667,12 @@ class Program:
     def has_loops(self) -> bool:
         """True if some steps may happen several times."""
         loops = RangeLoop | NeighbourLoop | WhileLoop
-        return any(isinstance(step, loops) for step in walk_steps(self.steps))
+        return any(isinstance(step, loops) for step in walk_nested(self.steps))
 
     @property
     def whiles(self) -> tuple[WhileLoop, ...]:
         """All `while` loops, as written."""
-        return tuple(step for step in walk_steps(self.steps) if isinstance(step, WhileLoop))
+        return tuple(step for step in walk_nested(self.steps) if isinstance(step, WhileLoop))
 
     @property
     def nodes(self) -> Iterator[Expression]:
@@ -736,7 +744,7 @@ def expressions_of(where: Expression | None, steps: Iterable[AnyStep]) -> tuple[
     """Return all expressions for a row, in order."""
     parts = tuple(
         part
-        for step in walk_steps(steps)
+        for step in walk_nested(steps)
         if not isinstance(step, Jump)
         for part in step.expressions
     )

@@ -155,9 +155,8 @@ class BlockBody:
             emit.write(self._last)
         for outbox in self._outboxes:
             outbox.end(emit, "" if self._are_picked else self._senders)
-        is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
-        if is_idle and self._form.program.actions:
-            emit.write("pass")  # no step does anything, as in `x = x`
+        if self._form.program.actions:
+            self._pass_if_idle(first)
 
     @property
     def fields(self) -> list[tree.FieldValue]:
@@ -194,7 +193,7 @@ class BlockBody:
 
     def _mask(self, head: Sequence[form.Statement], where: tree.Expression, text: str) -> None:
         """Write the mask of the rows that match, before the first step changes them."""
-        slot = self.emit.working.named(ArrayValue("_where", "bool", (), ElementOrder.ROWS))
+        slot = self._mask_slot("_where")
         self.emit.write(f"# where {comment_text(text)}")
         self._run(head)
         if self._form.program.has_commands:
@@ -249,7 +248,7 @@ class BlockBody:
     def _begin_masks(self) -> None:
         """Write the mask of the rows that run, if some may end early."""
         program = self._form.program
-        statements = form.walk_statements(self._form.body)
+        statements = tree.walk_nested(self._form.body)
         if not (program.has_commands or any(isinstance(s, form.Jump) for s in statements)):
             return
         mask = self._mask_slot("_where").text
@@ -285,14 +284,17 @@ class BlockBody:
 
     def _side(self, block: Sequence[form.Statement]) -> None:
         """Write a block for the rows that run, if there are any."""
-        lines = self.emit.lines
         with self.inside(f"if {self._running}.any():"):
-            first = len(lines)
+            first = len(self.emit.lines)
             self._masks.append(self._running)
             self._run(block)
             self._masks.pop()
-            if all(line.lstrip().startswith("#") for line in lines[first:]):
-                self.emit.write("pass")
+            self._pass_if_idle(first)
+
+    def _pass_if_idle(self, first: int) -> None:
+        """Write `pass` if no step since the first line does anything, as in `x = x`."""
+        if all(line.lstrip().startswith("#") for line in self.emit.lines[first:]):
+            self.emit.write("pass")
 
     def _end_rows(self, ended: str) -> None:
         """Write that some rows run no further statement, in any block around."""
@@ -542,7 +544,7 @@ class BlockBody:
         """Numbers of components, "" for entities, with which their despawns are queued."""
 
     def _narrow(self, ufunc: str, by: ArrayValue) -> None:
-        slot = self.emit.working.named(ArrayValue("_where", "bool", (), ElementOrder.ROWS))
+        slot = self._mask_slot("_where")
         self.emit.run(f"np.{ufunc}", self._running or LIVING, as_typed(by), f"out={slot.text}")
         self._running = slot.text
         self.emit.working.release(by)

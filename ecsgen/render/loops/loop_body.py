@@ -103,7 +103,7 @@ class LoopBody(RowValues):
         """Compute the row key before the steps, which may write the stream field."""
         key_of_row, builder = self.names.allocate("key_of_row"), self.builder
         self.row_key = key_of_row
-        loops = (s for s in lowered.walk_statements(body) if isinstance(s, lowered.Compound))
+        loops = (s for s in tree.walk_nested(body) if isinstance(s, lowered.Compound))
         in_loops = any(getattr(loop, "draws", False) for loop in loops)
         by_turn = builder.program.counts_turns
         if in_loops or by_turn:
@@ -432,7 +432,7 @@ class LoopBody(RowValues):
     def _end_row_after(self, loop: lowered.Compound) -> None:
         """End the row if it has ended inside of a loop."""
         ends = (lowered.Jump("return"), lowered.QueueDespawnSelf, lowered.QueueDespawn)
-        inside = lowered.walk_statements(loop.blocks[-1])
+        inside = tree.walk_nested(loop.blocks[-1])
         if any(statement == ends[0] or isinstance(statement, ends[1:]) for statement in inside):
             self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
 

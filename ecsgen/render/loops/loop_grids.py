@@ -128,7 +128,7 @@ class GridNeighbours(NeighbourAccess):
         arguments = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
         nodes = self._neighbour_nodes
         aggregates = (node for node in nodes if isinstance(node, tree.NeighbourAggregate))
-        steps = tree.walk_steps(builder.program.steps)
+        steps = tree.walk_nested(builder.program.steps)
         loops = (step for step in steps if isinstance(step, tree.NeighbourLoop))
         has_loop = any(loop.near == self.join.near.name for loop in loops)
         if not (self.is_python or has_loop) and all(map(_is_ranked_by_distance, aggregates)):

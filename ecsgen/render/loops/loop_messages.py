@@ -165,9 +165,9 @@ def queued_messages(kernel: lowered.LoweredKernel) -> dict[str, list[lowered.Sen
     """Return the messages to each field to which some statement inside of a loop sends."""
     inside = {
         message.to.text
-        for loop in lowered.walk_statements(kernel.body)
+        for loop in tree.walk_nested(kernel.body)
         if isinstance(loop, lowered.Compound) and not isinstance(loop, lowered.If)
-        for message in lowered.walk_statements(loop.blocks[-1])
+        for message in tree.walk_nested(loop.blocks[-1])
         if isinstance(message, lowered.SendMessage)
     }
     queued: dict[str, list[lowered.SendMessage]] = {}
