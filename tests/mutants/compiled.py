@@ -15,7 +15,9 @@ GROUPS = (
         "_runtime/kernels/compiled_arithmetic.py",
         KERNELS,
         Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
-        Mutant("the sign of NaN is 0", r"else a - a", "else type(a)(0)"),
+        Mutant(
+            "the sign of NaN is 0", r"(?<=type\(a\)\(-1\) if a < 0 )else a - a", "else type(a)(0)"
+        ),
         Mutant("what is negative has no sign", r"type\(a\)\(-1\)", "a - a"),
         Mutant(
             "a remainder of nothing is positive",
