@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .drawn_worlds import DrawnWorld, tame_numbers
 from .reference.neighbours import Hood
-from .reference.reductions import column_values, reduced, row_values, table_rows
+from .reference.reductions import column_values, counted_places, reduced, row_values, table_rows
 from .reference.run import Run
 from .reference.schema import Kernel, Schema
 from .reference.scopes import Scope
@@ -53,8 +53,8 @@ def read_schema(text: str) -> Schema:
 def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
     """Compare a kernel with the interpreter; `kind`: the class of the world.
 
-    First with half of the rows, then with all in a buffer that may have moved, then with other
-    values, then, of a component's kernel, for some rows in any order, and for those of a mask.
+    First with half of the rows, then with all, then with other values in buffers that may have
+    moved, then, of a component's kernel, for some rows in any order, and for those of a mask.
     """
     rng = np.random.default_rng(seed)
     kernel = schema.kernel(name)
@@ -64,13 +64,13 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
         drawn.add_rows(rows // 2)
         comparison.check(comparison.call())
         drawn.add_rows(rows - rows // 2)
-    comparison.move_buffers()
     call = comparison.call()
     approach_border(comparison, call)
     comparison.check(call)
     comparison.check_radii(call)
     for _ in range(2):
         drawn.draw_fields()
+        comparison.move_buffers()
         comparison.check(comparison.call())
     if kernel.home and not kernel.reads_parent:
         drawn.draw_fields()
@@ -298,10 +298,13 @@ def check_reduction(kind: Any, schema: Schema, name: str, rows: int, seed: int) 
         for count in (rows // 2, rows - rows // 2):
             drawn.add_rows(count)
             check()
-    for choose in (max, min):  # whose row is then the last one
+    choose = max if reduction.function == "max" else min
+    for is_last in (True, False):  # the row that counts most is behind or before all others
         numbers = [np.ravel(value.data)[0] for value in check()]
-        if numbers and reduction.where is None:
-            drawn.roll(home, len(numbers) - 1 - numbers.index(choose(numbers)))
+        if numbers:
+            is_counted = counted_places(copied_world(drawn.world, schema), reduction)
+            place = np.flatnonzero(is_counted)[numbers.index(choose(numbers))].item()
+            drawn.roll(home, (len(is_counted) - 1 if is_last else 0) - place)
     check()
 
 

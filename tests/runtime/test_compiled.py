@@ -30,7 +30,7 @@ pytest.importorskip("numba")
 
 from ecsgen_runtime.kernels import compiled_arithmetic
 from ecsgen_runtime.shards.compiled_handle_map import CompiledShardedBulk
-from ecsgen_runtime.tables.compiled_bulk import CompiledBulk
+from ecsgen_runtime.tables.compiled_bulk import CompiledBulk, distinct_rows
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]
@@ -132,6 +132,13 @@ def test_distinct_rows(numbers: list[int], n: int) -> None:
             function(array, n, "M")
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
+
+
+def test_a_row_that_is_there_twice() -> None:
+    rows = np.array([5, 3, 5, 9])
+    assert distinct_rows(rows, 64).tolist() == [3, 5, 9]
+    with pytest.raises(StaleInstanceError):
+        CompiledBulk.sort_distinct(rows, 64, "M")
 
 
 class Scene:

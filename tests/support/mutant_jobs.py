@@ -45,6 +45,8 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "base/text.py": ("policies/test_reprs.py",),
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "kernels/grids/": ("grids/test_cells.py",),
+    "kernels/compiled_random_streams.py": ("kernels/test_distributions.py",),
+    "kernels/random_streams.py": ("kernels/test_distributions.py",),
     "kernels/seeding.py": ("world/test_world_cases.py",),
     "managers/": (
         "policies/test_manager_cases.py",
@@ -68,6 +70,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/row_proxies.py": ("policies/test_row_proxies.py",),
     "snapshots/": ("snapshots/test_saving.py",),
     "tables/": ("policies/test_manager_cases.py", "policies/test_reprs.py"),
+    "tables/compiled_bulk.py": ("runtime/test_compiled.py",),
     "values/array_coercion.py": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "values/field_types.py": ("policies/test_aliases.py",),
     "values/": ("policies/test_few.py", "runtime/test_convert_texts.py"),

@@ -21,10 +21,22 @@ _MASK = 2**64 - 1
 
 def row_values(world: World, reduction: Reduction) -> list[Value]:
     """Return the values of the rows that a component's reduction counts, in order."""
+    return _values_of(world, reduction, _rows_to_count(world, reduction))
+
+
+def counted_places(world: World, reduction: Reduction) -> list[bool]:
+    """Return, for each row over which a component's reduction runs, whether it counts."""
+    where, reading = _compiled(world.schema, reduction).where, _reading(world, reduction)
+    actors = _rows_to_count(world, reduction)
+    with np.errstate(all="ignore"):
+        return [where(Scope(reading, actor, 0, {})) for actor in actors]
+
+
+def _rows_to_count(world: World, reduction: Reduction) -> Sequence[Actor]:
     actors = world.actors(reduction.over)
-    if not reduction.runs_all_rows:
-        actors = [actor for actor in actors if all(row.is_active for row in actor.values())]
-    return _values_of(world, reduction, actors)
+    if reduction.runs_all_rows:
+        return actors
+    return [actor for actor in actors if all(row.is_active for row in actor.values())]
 
 
 def column_values(world: World, column: Reduction) -> list[Value]:
