@@ -245,6 +245,15 @@ kernels:
 component: Tower
 fields: {height: f64, seen: i64}
 ---
+component: Mine
+instances: many
+ids: true
+space: {field: place}
+fields: {place: "f32[2]", reach: f64, seen: i64, others: i64}
+kernels:
+  look: {near: {around: {radius: reach}, all_: {among: Mine}}, steps: [
+    seen = count(around), others = count(all_)]}
+---
 world: Front
 queries: {built: {all: [Turret, Tower]}}
 kernels:
@@ -290,3 +299,14 @@ def test_rows_ask_within_their_own_reach(backend: Backend) -> None:
     assert data.far.tobytes() == far.tobytes()
     assert data.seen.tolist() == seen.tolist()
     assert data.reach.tobytes() == (reach - 1).tobytes()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_of_many_a_reach_has_other_rows_of_the_same_entity(backend: Backend) -> None:
+    world = world_package(REACH, f"reach_{backend}", backend).Front()
+    mines = world.mine
+    first, other = world.entities.create_many(2)
+    mines.create_many([first, first, other], reach=1)
+    mines.look()
+    assert mines.data.seen.tolist() == [2, 2, 2]
+    assert mines.data.others.tolist() == [1, 1, 2]

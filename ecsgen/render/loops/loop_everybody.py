@@ -100,13 +100,17 @@ class AllNeighbours(SpaceNeighbours):
         return [f"{self._reach} = {square}"]
 
     def _own_tests(self, body: RowLoop) -> list[str]:
-        """Return the tests that a candidate is neither the row nor of the same entity."""
+        """Return the tests that a candidate is neither the row nor, where no radius is given or a
+        query asks or is asked, of the same entity."""
         join, components = self.join, self.join.components
         if join.near.has_itself:
             return []
         shared = {n: c for n, c in components.items() if n in join.source.components}
+        is_by_row = join.near.radius is not None and not (
+            self._is_joined or join.source.member_indices is not None
+        )
         for name, component in shared.items():
-            if component.owner == "none" or component.instances == "one":
+            if is_by_row or component.owner == "none" or component.instances == "one":
                 return [f"{self.row_of(name)} != {body.row_of(name)}"]
         owned = next((n for n, c in join.source.components.items() if c.owner == "entity"), None)
         other = next((n for n, c in components.items() if c.owner == "entity"), None)
