@@ -87,15 +87,19 @@ class KernelFunction(FunctionBuilder):
             named_of = method.data if method.takes_rows else ""
             self._skip_rows(self.frozen_neighbours, named_of)
         self.spawns = self._lowered.spawns
-        has_turns = program.takes_turns and self.is_ordered
-        if program.counts_turns or (self.spawns and has_turns):
-            self.turn = self.names.reserve("turn")
         if self.is_ordered and any(message.is_deferred for message in self._lowered.messages):
             self.index = self.names.reserve("k")
+        if program.counts_turns or (self.spawns and self._has_other_order):
+            self.turn = self.index if self.index != self.row else self.names.reserve("turn")
         lines = self._loops()
         signature = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
         returns = "Any" if self.grown else "None"
         self.text = function_text(*signature, self.is_parallel, is_plain, returns)
+
+    @property
+    def _has_other_order(self) -> bool:
+        """True if rows may run in another order than their own."""
+        return self.is_ordered or bool(self.chosen or self._senders)
 
     @property
     def follows_cells(self) -> bool:
@@ -138,13 +142,15 @@ class KernelFunction(FunctionBuilder):
             self._skip_lines += [f"if {near.number} >= {asking}:", "    continue"]
         if not named_of:
             return
+        if self.program.effects.sends or self.program.has_commands:
+            rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
+            self._senders = near.add_parameter("senders", "RowArray", rows)
+        if self.program.has_commands:  # the loop is over these
+            return
         passed = f"NO_MASK if _chosen is None else _chosen.mask({named_of}._n)"
         named = near.add_parameter("is_named", "NDArray[np.bool_]", passed)
         test = f"len({named}) > 0 and not {named}[{near.number}]"
         self._skip_lines += [f"if {test}:", "    continue"]
-        if self.program.effects.sends:
-            rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
-            self._senders = near.add_parameter("senders", "RowArray", rows)
 
     def _loops(self) -> list[str]:
         """Return the loops: two if rows may follow each other or not."""
@@ -264,14 +270,16 @@ class KernelFunction(FunctionBuilder):
 
     def _order(self, count: str) -> Order:
         """Return the order of a loop; `count`: number of its rows, if it gets no rows."""
-        row, near, order = self.row, self.frozen_neighbours, self._order_name
+        row, near, order = self.row, self.frozen_neighbours, self._order_name or self._senders
         heads, counter = [f"for {row} in {order}:"], self.index if self.turn == row else self.turn
         if counter != row:
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
             first = [*near.locate_lines, *self._skip_lines, *near.list_rows_lines]
-            return Order(around, near.heads, [*first, f"{row} = {near.number}"])
+            is_of_senders = self._senders and self.program.has_commands
+            heads = heads if is_of_senders else near.heads
+            return Order(around, heads, [*first, f"{row} = {near.number}"])
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
             return Order([Parameter(order, *kind), *around], heads)
