@@ -122,8 +122,9 @@ class KernelComparison:
         used = rows_of(self.holder) if kernel.home else [*range(len(actors))]
         count = self.holder.data.n if kernel.home else len(actors)
         places = None if rows is None else [used.index(row) for row in rows]
-        if rows is not None:
-            used, count = [*range(len(rows))], len(rows)
+        if rows is not None or kernel.turns == "given":  # holes have no turns
+            count = len(used if rows is None else rows)
+            used = [*range(count)]
         keywords, values = dict[str, Any](), dict[str, Any]()
         for name, argument in kernel.args.items():
             shape = (count, *argument.shape) if argument.is_each else argument.shape

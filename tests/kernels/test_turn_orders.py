@@ -43,9 +43,21 @@ component: Free
 owner: none
 fields: {x: f64, turn: i64}
 ---
+component: Tile
+lookup: direct
+fields: {sum: f64, turn: i64}
+kernels:
+  own: {turns: given, args: {by: {type: f64, each: true}}, steps: [
+    "turn = i64(by)", "sum += random()"]}
+  flat: {args: {by: {type: f64, each: true}}, steps: [sum += by]}
+---
 world: Game
 queries: {tagged: {all: [Body, Near]}}
+schedule: {step: [tiles, Tile.own, values]}
 kernels:
+  tiles: {over: Tile, turns: given, args: {by: {type: f64, each: true}}, steps: [
+    "Tile.turn = i64(by)", "Tile.sum += random()"]}
+  values: {over: Tile, args: {by: {type: f64, each: true}}, steps: [Tile.sum += by]}
   by_place: {over: tagged, turns: {by: Body.at.x / Body.at.y}, where: Body.rank != 3, steps: [
     "Body.clock.Body.order += 1", "Body.order = Body.clock.Body.order"]}
   deaths:
@@ -217,6 +229,31 @@ def test_given_rows_that_have_died_have_no_turn(backend: Backend) -> None:
     left = {ids[row]: x[row] for row in range(9) if turns[row] <= 2}
     assert len(left) == 8
     assert dict(zip(w.free.id_of_many(range(8)), w.free.data.x, strict=True)) == left
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_holes_have_no_turns_and_no_values(backend: Backend) -> None:
+    w = filled(backend)
+    entities = w.entities.create_many(9)[[1, 3, 8]]
+    w.tile.create_many(entities)
+    rows = w.tile.lookup_many(entities)
+    w.tile.own([1, 2, 3])
+    drawn = [number_of_turn("Tile.own", int(e), turn, 0) for turn, e in enumerate(entities, 1)]
+    assert w.tile.data.turn[rows].tolist() == [1, 2, 3]
+    assert w.tile.data.sum[rows].tolist() == drawn
+    w.tiles([4, 5, 6])
+    drawn_next = [number_of_turn("tiles", int(e), turn, 0) for turn, e in enumerate(entities, 1)]
+    sums = [a + b for a, b in zip(drawn, drawn_next, strict=True)]
+    assert w.tile.data.turn[rows].tolist() == [4, 5, 6]
+    w.values([0.5, 1.5, 2.5])
+    sums = [number + by for number, by in zip(sums, (0.5, 1.5, 2.5), strict=True)]
+    assert w.tile.data.sum[rows].tolist() == sums
+    w.step(by=[7, 8, 9])
+    assert w.tile.data.turn[rows].tolist() == [7, 8, 9]
+    w.tile.flat(np.ones(w.tile.data.n))
+    for kernel in (w.tiles, w.values, w.tile.own):
+        with pytest.raises(ValueError, match="by"):
+            kernel(np.ones(w.tile.data.n))
 
 
 def test_both_backends_give_the_same_bits() -> None:

@@ -220,9 +220,11 @@ class KernelMethod(ABC):
         """Statements that check the rows that a call names, and the values for each row."""
         if not self.takes_rows:
             return []
-        chosen = f"_chosen = None if rows is None else {self.chosen}"
+        chosen = [f"_chosen = None if rows is None else {self.chosen}"]
+        if leaves_holes_out(self.kernel, self.source.has_holes, self.source.is_world):
+            chosen = [f"rows = rows_without_holes({self.manager}, rows)", *chosen]
         if not self.per_row_arguments:
-            return [chosen]
+            return chosen
         picked = [
             f"    {a.per_row_local} = {self._picked(a.per_row_local)}"
             for a in self.per_row_arguments
@@ -233,7 +235,7 @@ class KernelMethod(ABC):
             count = source.count
         return [
             f"_before = {data}._version",
-            chosen,
+            *chosen,
             f"_count = {count} if _chosen is None else _chosen.count",
             *(a.each_line("_count", [f"{data}._buffer"]) for a in self.per_row_arguments),
             f"check_unchanged(_before, {data}._version)",
@@ -251,6 +253,12 @@ class KernelMethod(ABC):
             assert isinstance(radius, float)
             return literal(radius)
         return next(argument.text for argument in self.arguments if argument.name == radius.name)
+
+
+def leaves_holes_out(kernel: Kernel, has_holes: bool, is_world: bool) -> bool:
+    """Return whether only rows in use have turns and values, not the holes between them."""
+    has_values = is_world and any(argument.each for argument in kernel.program.arguments)
+    return has_holes and (kernel.program.takes_given_turns or has_values)
 
 
 def _turns_in_words(kernel: Kernel) -> str:

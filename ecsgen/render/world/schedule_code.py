@@ -8,8 +8,11 @@ from ecsgen.model import Component, Default, Enum, World
 from ecsgen.model.schedules import TICK, ScheduledCall, arguments_of, fused_passes, passes
 from ecsgen.model.typed_tree import Argument
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
-from ecsgen.render.kernel_methods.kernel_method import fields_in_words, merge_kernels
-from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_source
+from ecsgen.render.kernel_methods.kernel_method import (
+    fields_in_words,
+    leaves_holes_out,
+    merge_kernels,
+)
 from ecsgen.render.text.formatting import call, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
@@ -101,12 +104,14 @@ class ScheduleMethod:
 
     def _count(self, entry: ScheduledCall) -> str:
         """Return the expression for the number of rows of a call."""
-        if entry.component:
-            return f"self.{self._known[entry.component].module}.data._n"
-        source = make_world_source(self._world, entry.over, self._known)
-        if isinstance(source, RowSource) and entry.over in self._known:
-            return source.rows_expression
-        return f"len(self.{entry.over})"
+        component = self._known.get(entry.over)
+        if component is None:
+            return f"len(self.{entry.over})"
+        is_world = not entry.component
+        if leaves_holes_out(entry.kernel, component.lookup == "direct", is_world):
+            return f"len(self.{component.module})"
+        is_of_active = is_world and component.partition
+        return f"self.{component.module}.data._n{'_active' if is_of_active else ''}"
 
     @property
     def calls(self) -> list[str]:

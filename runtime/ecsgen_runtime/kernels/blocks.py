@@ -69,6 +69,12 @@ class SelectedRows:
         return spread
 
 
+def rows_without_holes(manager: Any, rows: ArrayLike | None) -> ArrayLike | None:
+    """Return the rows that a call names; if it names none, those in use where there are holes."""
+    has_holes = rows is None and len(manager) < manager.data.n
+    return manager.data.present if has_holes else rows
+
+
 def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:
     """Return the rows, or those of the selected ones in their order, for which a mask is true."""
     return mask.nonzero()[0] if chosen is None else chosen.rows[mask]
