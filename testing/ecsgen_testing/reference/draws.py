@@ -86,13 +86,13 @@ class DrawCompiler(Compiler):
         where = type(self)(self.names, component).condition(keywords[0].value if keywords else None)
 
         def evaluate(scope: Scope) -> Value:
-            rows = scope.run.candidates[component]
-            if keywords:
+            rows, world = scope.run.candidates[component], scope.run.world
+            if keywords:  # who has died since is not asked
                 nowhere = value("f64", 0)
-                meetings = [scope.meeting(Neighbour({component: row}, nowhere)) for row in rows]
+                neighbours = [Neighbour({component: row}, nowhere) for row in rows]
+                meetings = [scope.meeting(n) for n in neighbours if world.lives(n.row)]
                 rows = [meeting.met.row for meeting in meetings if where(meeting)]
             row = one_of(scope, number, rows)
-            world = scope.run.world
             return world.reference(component, row if row and world.lives(row) else None)
 
         return Expression(evaluate, value(self.schema.handle_type(component), 0))

@@ -94,6 +94,7 @@ class Run(Effects):
         for component in compiled.names.emptied:
             self.occupants(component)
         actors = self._chosen(rows)
+        self._rows = range(len(actors)) if rows is None else rows
         each = _converted_each(kernel, arguments, len(actors))
         self.look_around(compiled.names.hoods)
         number = world.calls.get(kernel.name, 0)
@@ -158,6 +159,7 @@ class Run(Effects):
         if kernel.turns == "random":
             return sorted(scopes, key=lambda s: random_numbers.word(self._begin(s).stem, 0))
         if order is not None:
+            scopes = [scopes[k] for k in np.argsort(self._rows)]  # ties are in row order
             numbers = {scope: order(scope).one for scope in scopes}
             known = [scope for scope in scopes if numbers[scope] == numbers[scope]]
             known.sort(key=numbers.__getitem__, reverse=kernel.is_descending)
