@@ -344,7 +344,7 @@ def test_every_picture_is_shown() -> None:
 
 
 def test_loops_of_pages_are_those_that_are_printed() -> None:
-    page = blocks(ROOT / "docs" / "kernels.md", "yaml", "text")
+    page = blocks(ROOT / "docs" / "kernels-underneath.md", "yaml", "text")
     starts = "component: Starling", "    for c in range(len(cells) - 1):"
     schema, loop = (
         next(block.text for block in page if block.text.startswith(start)) for start in starts
