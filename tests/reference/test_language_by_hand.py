@@ -362,10 +362,10 @@ for foe in foes:
     first = "first = nearest(foes, where=foes.Node.k < 100)\n"
     near = {"foes": {"radius": 5}}
     world = gone(first + steps, [{"k": 1}, {"k": 2, "on": True}, {"k": 3}], near=near, turns="rows")
-    # turn 1: 2 has 4, 3 has 6; turn 2 (on): 1 has 2, n = 2; dies: x += 0; then 3 has 12, n = 14
+    # turn 1: 2 has 4, 3 has 6; turn 2 (on): 1 has 2, n = 2; dies: x = 2; then 3 has 12, n = 14
     assert [row.owner for row in world.rows["Node"]] == [2]
     assert world.column("Node", "n") == [14]
-    assert world.column("Node", "x") == [0]
+    assert world.column("Node", "x") == [14]
 
 
 def test_who_has_died_since_the_loop_began_is_passed_over() -> None:

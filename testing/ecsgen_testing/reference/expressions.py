@@ -166,15 +166,10 @@ class ExpressionCompiler(QuestionCompiler):
         return Expression(lambda scope: _handle(scope, scope.loops[name].row), sample)
 
     def _row_met(self, name: str, component: str) -> FindRow:
-        """Return how to find a neighbour's row: in a loop it may have died since."""
+        """Return how to find a neighbour's row: in a loop this very one, which may die there."""
         if name not in self.names.loops:
             return lambda scope: scope.met.rows[component]
-
-        def find(scope: Scope) -> Row | None:
-            row = scope.loops[name].rows[component]
-            return row if scope.run.world.lives(row) else None
-
-        return find
+        return lambda scope: scope.loops[name].rows[component]
 
     def _of_neighbour(self, base: str, name: str) -> Expression:
         """Return the entity, offset or distance of a neighbour."""
