@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.tables.bulk import Tuning
 
 from ecsgen.config import BACKENDS
 from ecsgen.render.kernel_printers import loop_reasons
 from tests.support.world_package import load, world_package
 
 Cell = dict[str, Any]
-Question = Callable[[list[tuple[Cell, tuple[int, int]]]], float]
+Around = list[tuple[Cell, tuple[int, int]]]
+Question = Callable[[Around], float]
+Mixed = Callable[[Cell, Around], float]
 
 
 def total(values: list[float]) -> float:
@@ -58,41 +61,102 @@ QUESTIONS: dict[str, tuple[str, Question]] = {
     ),
 }
 
+MIXED: dict[str, tuple[str, Mixed]] = {
+    "more": ("out = count(other.k > k)", lambda me, n: sum(c["k"] > me["k"] for c, _ in n)),
+    "pull": (
+        "out = sum(heat * offset.x if other.alive else 0)",
+        lambda me, n: total([me["heat"] * o[0] for c, o in n if c["alive"]]),
+    ),
+    "apart": (
+        "out = mean(other.heat - heat, where=offset.y >= 0 and other.k > 1 and other.k != k)",
+        lambda me, n: mean(
+            [c["heat"] - me["heat"] for c, o in n if o[1] >= 0 and c["k"] > 1 and c["k"] != me["k"]]
+        ),
+    ),
+    "local": (
+        "mine = heat * q\nout = max(other.heat * mine, where=other.alive, none=mine)",
+        lambda me, n: max(
+            [c["heat"] * (me["heat"] * 0.5) for c, _ in n if c["alive"]], default=me["heat"] * 0.5
+        ),
+    ),
+    "whole": ("out = min(other.k + k)", lambda me, n: min([c["k"] + me["k"] for c, _ in n])),
+    "led": (
+        "out = sum(other.heat * goal.heat, where=other != goal)",
+        lambda me, n: total([c["heat"] * me["led"] for c, _ in n if c["id"] != me["goal"]]),
+    ),
+    "branch": (
+        "if alive:\n    way = sum(offset * k)\n    out = way.x * 10 + way.y",
+        lambda me, n: sum((o[0] * 10 + o[1]) * me["k"] for _, o in n) if me["alive"] else -1,
+    ),
+    "far": (
+        "out = sum(distance * heat)",
+        lambda me, n: total([sqrt(o[0] ** 2 + o[1] ** 2) * me["heat"] for _, o in n]),
+    ),
+    "changed": (
+        "heat = q\nout = sum(other.heat * heat)",
+        lambda me, n: total([c["heat"] * 0.5 for c, _ in n]),
+    ),
+}
+"""Steps that set `out`, and what it is of the cell itself and those around."""
+
 
 def mean(values: list[float]) -> float:
     return total(values) / len(values) if values else np.nan
 
 
 def schema(wrap: str) -> str:
-    kernels = "".join(
-        f'  ask_{name}:\n    near: 1\n    args: {{q: f64}}\n    steps: ["out = f64({text})"]\n'
-        for name, (text, _) in QUESTIONS.items()
-    ).replace('args: {q: f64}\n    steps: ["out = f64(count', 'steps: ["out = f64(count')
-    fields = "{alive: bool, k: i32, heat: f64, out: f64}"
+    asked = {name: f"out = f64({text})" for name, (text, _) in QUESTIONS.items()}
+    kernels = ""
+    for name, text in (asked | {name: text for name, (text, _) in MIXED.items()}).items():
+        arguments = "    args: {q: f64}\n" if " q" in text else ""
+        steps = "".join(f"      {line}\n" for line in text.split("\n"))
+        kernels += f"  ask_{name}:\n    near: 1\n{arguments}    steps: |\n{steps}"
+    fields = "{alive: bool, k: i32, heat: f64, out: f64, goal: id<Cell>}"
     grid = f"{{shape: [7, 5], wrap: {wrap}}}"
     return f"component: Cell\ngrid: {grid}\nfields: {fields}\nkernels:\n{kernels}"
+
+
+def fill(cells: Any) -> None:
+    rng = np.random.default_rng(3)
+    cells.data.alive[:] = rng.random(35) < 0.4
+    cells.data.k[:] = rng.integers(-1, 7, 35)
+    cells.data.heat[:] = rng.normal(size=35)
+    cells.data.goal[:] = rng.choice([*cells, 0], 35)
+    cells.data.out[:] = -1
 
 
 @pytest.mark.parametrize(
     ("backend", "wrap"),
     [("numpy", "true"), ("numpy", "false"), *((backend, "[true, false]") for backend in BACKENDS)],
 )
-def test_answers(backend: Any, wrap: str) -> None:
+def test_answers(backend: Any, wrap: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"around_{backend}_{''.join(filter(str.isalpha, wrap))}"
     cells = world_package(schema(wrap), name, backend).CellManager()
-    rng = np.random.default_rng(3)
-    cells.data.alive[:] = rng.random(35) < 0.4
-    cells.data.k[:] = rng.integers(-1, 7, 35)
-    cells.data.heat[:] = rng.normal(size=35)
     wraps = [wrap != "false", wrap == "true"]
-    for question, (text, answer) in QUESTIONS.items():
-        arguments = [0.5] if not text.startswith("count") else []
-        getattr(cells, f"ask_{question}")(*arguments)
-        expected = [answer(around(cells, cell, wraps)) for cell in range(35)]
-        assert np.array_equal(cells.data.out, expected, equal_nan=True), text
+    monkeypatch.setattr(Tuning, "block_rows", (16, 16))
+    questions: dict[str, tuple[str, Callable[..., float]]] = {**QUESTIONS, **MIXED}
+    for question, (text, answer) in questions.items():
+        fill(cells)
+        is_mixed = question in MIXED
+        known = [([me(cells, k)] if is_mixed else [], around(cells, k, wraps)) for k in range(35)]
+        expected = np.array([answer(*mine, there) for mine, there in known])
+        arguments = [0.5] if " q" in text else []
+        for rows in (range(34, 0, -2), None):
+            fill(cells)
+            getattr(cells, f"ask_{question}")(*arguments, rows=rows)
+            asked = range(35) if rows is None else rows
+            assert np.array_equal(cells.data.out[asked], expected[asked], True), text
 
 
-def around(cells: Any, cell: int, wraps: list[bool]) -> list[tuple[Cell, tuple[int, int]]]:
+def me(cells: Any, cell: int) -> Cell:
+    """Return the fields of a cell, and what those have to which it leads."""
+    fields = {name: getattr(cells.data, name)[cell] for name in ("alive", "k", "heat", "goal")}
+    fields["id"] = 2**32 + cell
+    fields["led"] = cells.data.heat[int(fields["goal"]) - 2**32] if fields["goal"] else 0
+    return fields
+
+
+def around(cells: Any, cell: int, wraps: list[bool]) -> Around:
     """Return the cells around a cell with their offsets."""
     row, column = divmod(cell, 5)
     neighbours = []
@@ -101,12 +165,18 @@ def around(cells: Any, cell: int, wraps: list[bool]) -> list[tuple[Cell, tuple[i
         for axis, size in enumerate((7, 5)):
             there[axis] = there[axis] % size if wraps[axis] else there[axis]
         if 0 <= there[0] < 7 and 0 <= there[1] < 5:
-            other = there[0] * 5 + there[1]
-            fields = {name: getattr(cells.data, name)[other] for name in ("alive", "k", "heat")}
-            neighbours.append((fields, (a, b)))
+            neighbours.append((me(cells, there[0] * 5 + there[1]), (a, b)))
     return neighbours
 
 
-def test_numpy_answers_for_whole_columns() -> None:
+@pytest.mark.parametrize("question", ["expression", "far"])
+def test_sums_of_infinities_do_not_warn(question: str) -> None:
+    cells = world_package(schema("true"), "around_numpy_true", "numpy").CellManager()
+    cells.data.heat[:] = np.inf * (-1) ** np.arange(35)
+    getattr(cells, f"ask_{question}")(*[0.5] * (question == "expression"))
+    assert np.isnan(cells.data.out).any() == (question == "expression")
+
+
+def test_numpy_asks_about_whole_blocks() -> None:
     project = load(schema("true"))
     assert {loop_reasons(kernel.program) for kernel in project.components[0].kernels} == {()}

@@ -404,6 +404,66 @@ class GridText:
         return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
 
 
+class CellsText(GridText):
+    """A random kernel of cells that ask the cells around, at once, about what the cell, the offset
+    and the row have together."""
+
+    def __init__(self, seed: int, axes: int) -> None:
+        self.locals: list[str] = []
+        super().__init__(seed, axes, "Patch")
+        self.turns = ""
+
+    def _keys(self) -> list[str]:
+        names = self.pick([("other",), ("kin", "prey")])
+        self.nears = [Near(name, "Patch", "Patch") for name in names]
+        texts = [
+            f"{{radius: {self.pick('112')}, among: Patch, hood: {self.pick(HOODS)}}}" for _ in names
+        ]
+        inner = ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+        return [f"    near: {texts[0] if len(names) == 1 else f'{{{inner}}}'}"]
+
+    def question(self, kind: str = "") -> str:
+        self.asked = near = self.pick(self.nears)
+        condition = f"{near.name}.distance > 0 and ({self.condition()})"
+        where = f", where={condition}" if self.chance(0.6) else ""
+        where += ", none=7" if self.chance(0.3) else ""
+        value = f"{self.met()} + {self.number()}" if self.chance(0.7) else self.met()
+        text = f"({self.pick(['sum', 'mean', 'min', 'max'])}({value}{where}) + 0)"
+        self.asked = None
+        return f"count({condition})" if self.chance(0.3) else text
+
+    def leaf(self) -> str:
+        if not self.asked and self.chance(0.5):
+            return self.question()
+        own = [*self.locals, *self.locals, self.own(self.pick(NUMBERS)), self.pick(["2", "0.5"])]
+        met = [self.met(), self.met()] if self.asked else ["random()"]
+        return self.pick([*met, *own, f"goal.{self.pick(NUMBERS)}"])
+
+    def exists(self) -> str:
+        return "exists(goal)" if not self.asked else self.own("b")
+
+    def local(self) -> str:
+        text = f"l{len(self.locals)} = {self.number()}"
+        self.locals.append(text.split()[0])
+        return text
+
+    def moved(self) -> str:
+        return f"e {self.pick(['=', '+='])} {self.number()}"
+
+    def assigned(self) -> str:
+        field = self.pick([*CASTS, "goal"])
+        return (
+            f"{field} = {CASTS[field]}({self.number()})" if field in CASTS else "goal = goal.goal"
+        )
+
+    def kernel(self, name: str) -> str:
+        text = super().kernel(name)
+        uses = [local for local in self.locals if text.count(f"{local} =") == 1]
+        lines = "".join(f'    - "e += {local}"\n' for local in uses)
+        self.locals = []
+        return text + lines
+
+
 def _is_idle(step: str, later: list[str]) -> bool:
     """Does nobody read the local name that it assigns?"""
     name = step.split(" ")[0]
@@ -426,6 +486,13 @@ def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
     )
     kernels = "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
     return with_kernels(kernels, of_patch, of_sheep, axes, HOODS[first // 100 % 3], rich)
+
+
+def cells_schema(first: int, count: int, axes: int) -> str:
+    """A schema with so many kernels of cells that ask the cells around."""
+    kernels = "".join(CellsText(first + k, axes).kernel(f"k{k}") for k in range(count))
+    text = with_kernels("  none: {over: Bird, steps: [Bird.x += 1]}\n", kernels, "", axes)
+    return text.replace("grid: {", f"grid: {{wrap: {str(first % 200 == 0).lower()}, ", 1)
 
 
 def with_kernels(

@@ -19,6 +19,7 @@ from ecsgen_testing.reference.spaces import FIRST_CELL, Grid
 from numpy.random import Generator, default_rng
 
 from ecsgen.config import BACKENDS, Backend
+from ecsgen.render.kernel_printers import loop_reasons
 from tests.reference import random_grid_kernels
 from tests.reference.world_comparison import Match, cells, populated
 from tests.reference.world_copy import manager
@@ -73,6 +74,19 @@ def test_kernels(number: int) -> None:
     text, module = built(number, "numpy", rich=rich)
     for seed in range(1 + (number > 0)):
         judged(text, module, seed)
+
+
+@pytest.mark.parametrize(
+    ("number", "backend"), [*((number, "numpy") for number in range(6)), (7, "numba")]
+)
+def test_cells_that_ask_cells(number: int, backend: Backend) -> None:
+    text = random_grid_kernels.cells_schema(
+        100 * number, 12 if backend == "numpy" else 4, number % 3 + 1
+    )
+    reasons = Counter(loop_reasons(k.program) for c in load(text).components for k in c.kernels)
+    assert reasons[()] > 3
+    for seed in range(3):
+        judged(text, world_package(text, f"judged_cells_{number}_{backend}", backend), seed)
 
 
 @pytest.mark.parametrize("number", range(12))

@@ -27,7 +27,7 @@ from ecsgen.render.blocks.array_values import (
     other_column,
 )
 from ecsgen.render.blocks.block_expressions import BlockEmitter, as_typed
-from ecsgen.render.blocks.cell_questions import CellQuestions
+from ecsgen.render.blocks.cell_questions import CellQuestions, is_of_cells_alone
 from ecsgen.render.blocks.message_buffers import Outbox, make_outboxes
 from ecsgen.render.blocks.pair_expressions import PAIRS, PairEmitter
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
@@ -389,7 +389,7 @@ class BlockBody:
         emit.working.release(*parts)
 
     def _aggregate_cells(self, statement: form.AggregateNeighbours) -> ArrayValue:
-        """Compute an aggregate over cells, of whole columns before the loop."""
+        """Compute an aggregate over cells, of whole columns before the loop if it can be."""
         emit, aggregate = self.emit, statement.aggregate
 
         def column(node: tree.NeighbourField) -> str:
@@ -397,10 +397,10 @@ class BlockBody:
                 tree.FieldValue(node.type, node.name, node.owner), is_kept=False
             )
 
-        questions = CellQuestions(emit, column, self._grid(aggregate))
-        expression, scalar = questions.answer(self.stencils[aggregate.near], aggregate)
-        self._answers.add(statement.to.name)
-        return emit.slice_per_block("around", f"{expression}{self.picked}", scalar)
+        parts = self._grid(aggregate), self.stencils[aggregate.near], self.picked
+        if is_of_cells_alone(aggregate):
+            self._answers.add(statement.to.name)
+        return CellQuestions(emit, column, *parts).answer(aggregate)
 
     def _grid(self, aggregate: tree.NeighbourAggregate) -> str:
         on = self._form.program.neighbourhood(aggregate.near).on
@@ -432,6 +432,8 @@ class BlockBody:
     def _lookup(self, statement: form.FindRow, handles: str, indent: int) -> str:
         managers, component = self._managers, statement.row.component
         manager, kind = managers.manager(component), managers.lookup_kind(statement)
+        if kind == "cell":
+            return f"rows_of_cells({handles}, len({manager}))"
         if kind == "id":
             return f"{manager}.resolve_many({handles})"
         clean = managers.no_dead_test(component)

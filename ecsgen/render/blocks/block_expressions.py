@@ -249,7 +249,7 @@ class BlockEmitter:
         scalar = node.operands[0].type.scalar
         if _is_mixed(node):
             return [self.value(operand) for operand in node.operands], scalar
-        bare = [_without_cast(operand) for operand in node.operands]
+        bare = [without_cast(operand) for operand in node.operands]
         if TABLE[node.name].rule in _COMPARING:
             scalars = [
                 operand.type.scalar for operand in bare if not isinstance(operand, tree.Constant)
@@ -324,7 +324,7 @@ def _is_mixed(node: tree.Operation) -> bool:
     return TABLE[node.name].rule in _COMPARING and len(scalars) > 1
 
 
-def _without_cast(operand: tree.Expression) -> tree.Expression:
+def without_cast(operand: tree.Expression) -> tree.Expression:
     """Return the operand of a conversion that numpy's promotion makes as well."""
     if isinstance(operand, tree.Cast):
         inner, outer = operand.operand.type.scalar, operand.type.scalar

@@ -10,7 +10,15 @@ from typing import Final
 
 from ecsgen.kernels.lowering import lower_kernel
 from ecsgen.kernels.statements import LoweredKernel
-from ecsgen.model.typed_tree import Cast, Draw, Expression, Local, Operation, Program
+from ecsgen.model.typed_tree import (
+    Cast,
+    Draw,
+    Expression,
+    Local,
+    NeighbourAggregate,
+    Operation,
+    Program,
+)
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import ElementOrder, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
@@ -138,6 +146,8 @@ def needs_errstate(program: Program, has_holes: bool) -> bool:
 
 def _warns(node: Expression, is_garbage: bool) -> bool:
     match node:
+        case NeighbourAggregate():
+            return node.type.is_float
         case Cast():
             return node.operand.type.scalar == "f64" and node.type.scalar == "f32"
         case Operation():

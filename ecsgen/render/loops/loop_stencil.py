@@ -11,7 +11,6 @@ from typing import Final
 from ecsgen.kernels.statements import AggregateNeighbours
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
-from ecsgen.render.blocks.cell_questions import is_of_cells_alone
 from ecsgen.render.loops.element_values import Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
@@ -19,8 +18,10 @@ from ecsgen.render.loops.loop_grids import GridNeighbours
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code, Precedence
 
-_MAX_OFFSETS: Final = 48
-"""Largest number of offsets that are written out."""
+_MAX_WRITTEN_OUT: Final = 48
+"""Largest number of offsets that loops write out."""
+_MAX_COUNTED: Final = 255
+"""Largest number of offsets that blocks count in bytes."""
 _FUNCTIONS: Final = ("count", "sum", "mean", "min", "max")
 
 
@@ -39,8 +40,8 @@ def is_stencil(program: tree.Program) -> bool:
     """Return True if loops over cells may read the cells at fixed offsets, all at once."""
     if any(node.type.shape for node in program.nodes):  # element indices would be signed
         return False
-    return _asks_cells_around(program) and all(
-        aggregate.where is None or aggregate.function == "count"
+    return _asks_cells_around(program, _MAX_WRITTEN_OUT) and all(
+        aggregate.none is None and (aggregate.where is None or aggregate.function == "count")
         for aggregate in _aggregates(program)
     )
 
@@ -49,8 +50,9 @@ def _aggregates(program: tree.Program) -> list[tree.NeighbourAggregate]:
     return [node for node in program.nodes if isinstance(node, tree.NeighbourAggregate)]
 
 
-def _asks_cells_around(program: tree.Program) -> bool:
-    """Return True if rows that are cells ask the cells at fixed offsets, all at once."""
+def _asks_cells_around(program: tree.Program, most: int) -> bool:
+    """Return True if rows that are cells ask the cells at fixed offsets, `most` of them, all at
+    once."""
     if program.takes_turns or program.has_commands or program.has_loops:
         return False
     if not program.neighbourhoods:
@@ -60,27 +62,29 @@ def _asks_cells_around(program: tree.Program) -> bool:
         radius: object = near.radius
         if on is None or on.occupant or near.position.name != tree.CELL_ID:
             return False
-        if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
+        if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= most:
             return False
     if any(step.items for step in program.actions):
         return False
-    aggregates = _aggregates(program)
-    return all(a.function in _FUNCTIONS and a.none is None for a in aggregates)
+    return all(aggregate.function in _FUNCTIONS for aggregate in _aggregates(program))
 
 
 def is_whole_column_stencil(program: tree.Program) -> bool:
-    """Return True if blocks of rows can aggregate the cells around from whole columns."""
-    if (
-        not _asks_cells_around(program)
-        or program.effects.referenced_components
-        or program.effects.sends
-        or program.uses_tick
-    ):
+    """Return True if blocks of rows can ask the cells around, at one offset after the other."""
+    if not _asks_cells_around(program, _MAX_COUNTED):
         return False
-    of_cells = tree.Coordinates | tree.CellAt | tree.Occupied | tree.Full
-    if any(isinstance(node, of_cells) for node in program.nodes):
+    of_cells = tree.Coordinates | tree.CellAt | tree.Occupied | tree.Full | tree.RandomChoice
+    targets = (step.target for step in program.actions)
+    nodes = [*program.nodes, *(t for t in targets if isinstance(t, tree.ReferencedField))]
+    return not any(isinstance(node, of_cells) or _leads_to_occupant(node) for node in nodes)
+
+
+def _leads_to_occupant(node: tree.Expression) -> bool:
+    """Return True for a reference from a cell to who stands there."""
+    if not isinstance(node, tree.ReferencedField | tree.Exists):
         return False
-    return all(map(is_of_cells_alone, _aggregates(program)))
+    kind = node.handle.type.kind
+    return kind.startswith("id<") and kind != f"id<{node.component}>"
 
 
 class Stencil(NeighbourAccess):

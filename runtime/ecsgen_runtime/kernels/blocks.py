@@ -470,9 +470,7 @@ def selected_blocks(
     return moved_rows(batches_of(columns, memory, len(rows), size))
 
 
-def with_row_values(
-    blocks: Iterable[tuple[Any, ...]], *each: NDArray[Any]
-) -> Iterator[tuple[Any, ...]]:
+def with_row_values(blocks: Iterable[tuple[Any, ...]], *each: Any) -> Iterator[tuple[Any, ...]]:
     """Yield blocks with the values of their rows after the arrays; rows are last in all."""
     start = 0
     for views in blocks:

@@ -18,6 +18,7 @@ from ..managers.policies.lookup_maps import Mapped
 from ..managers.policies.owners import Owned, entities_of
 from ..tables.columns import owner_column
 from .blocks import BlockColumn, put_where, row_cells, working_memory
+from .grids.grid_layout import FIRST_CELL
 
 if TYPE_CHECKING:
     from ..tables.columns import OwnedRows
@@ -50,6 +51,13 @@ def rows_of_live_ids(manager: OwnedIds, ids: IdArray, is_clean: bool = False) ->
     if is_clean or len(owners) == 0:
         return rows
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
+
+
+def rows_of_cells(ids: IdArray, count: int) -> RowArray:
+    """Return the row of each cell of `count` ones, NIL where an id is none; O(k)."""
+    rows = ids - np.uint64(FIRST_CELL)  # of smaller ids a large number
+    rows[rows >= count] = NIL
+    return rows.view(np.int64)
 
 
 def live_row_map(manager: Mapped) -> dict[int, int]:

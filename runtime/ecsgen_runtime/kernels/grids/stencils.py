@@ -1,11 +1,13 @@
-"""Aggregates of the cells around each cell, as sums of shifted slices of an array with margins."""
+"""Aggregates of the cells around each cell, as sums of shifted slices of an array with margins, and
+columns shifted by each offset, for what is asked of a row and a cell around together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import lru_cache
 from itertools import compress
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,22 @@ from .grid_layout import GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
 
 _Mask = NDArray[np.bool_]
+
+
+class CellsAround:
+    """Values of the cells around each row: an array (*shape, rows) for each offset, or True for
+    all."""
+
+    def __init__(self, arrays: Sequence[Any]) -> None:
+        self._arrays = arrays
+
+    def __getitem__(self, index: Any) -> CellsAround:
+        """Return the values of some rows; the index may begin with `...`."""
+        picked = index[-1] if isinstance(index, tuple) else index
+        return CellsAround([array if array is True else array[..., picked] for array in self])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._arrays)
 
 
 class Stencil:
@@ -41,6 +59,10 @@ class Stencil:
         """Offsets of the cells around, shape (axes, k)."""
         self.distances = np.sqrt((self.offsets * self.offsets).sum(axis=0).astype(np.float64))
         """Distances of the cells around, shape (k,)."""
+        self.steps = [step[:, None] for step in steps]
+        """Offset of each of the cells around, shape (axes, 1)."""
+        self.ways = [*self.distances]
+        """Distance of each of the cells around."""
         self._some: dict[bytes, Stencil] = {}
 
     def only(self, picked: NDArray[np.bool_]) -> Stencil:
@@ -48,8 +70,38 @@ class Stencil:
         key = picked.tobytes()
         if key not in self._some:
             self._some[key] = stencil = copy(self)
-            stencil._parts = list(compress(self._parts, picked.tolist()))
+            for name in ("_parts", "steps", "ways"):
+                setattr(stencil, name, [*compress(getattr(self, name), picked.tolist())])
         return self._some[key]
+
+    def around(self, column: NDArray[Any]) -> CellsAround:
+        """Return the values of a column, shape (*shape, cells), at the cells around each cell, 0
+        where there is none. They share memory; O(cells * reach along all axes but the first)."""
+        shape, line = column.shape[:-1], self._cells // self._picked[0].stop
+        padded = self._padded(column).reshape(*shape, *self._shape)
+        starts = [(step[:, 0] + self._margins).tolist() for step in self.steps]
+        corners = list(dict.fromkeys((*corner,) for _, *corner in starts))
+        # margins along the first axis alone: a shift along it is a slice
+        sizes = self._shape[0], *(size.stop for size in self._picked[1:])
+        shifted = np.empty((len(corners), *shape, *sizes), column.dtype)
+        for box, corner in zip(shifted, corners, strict=True):
+            ends = zip(corner, sizes[1:], strict=True)
+            inner: Any = (..., slice(None), *(slice(first, first + size) for first, size in ends))
+            box[...] = padded[inner]
+        flat = shifted.reshape(len(corners), *shape, sizes[0] * line)
+        return CellsAround(
+            [
+                flat[corners.index((*corner,))][..., first * line : first * line + self._cells]
+                for first, *corner in starts
+            ]
+        )
+
+    @property
+    def inside(self) -> CellsAround:
+        """True where there is a cell at each offset from each cell."""
+        if all(self._wrap):
+            return CellsAround([True] * len(self._parts))
+        return self.around(np.ones(self._cells, np.bool_))
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
         """Return the number of cells around each cell where a column is true; O(cells * reach)."""
@@ -73,9 +125,7 @@ class Stencil:
         """Return the means, NaN for none; those of integers in f64. `where`: as for `sum`."""
         total = self._added(_masked(column, where), np.float64)
         counts = self.counts if where is None else self.count(where)
-        with np.errstate(all="ignore"):
-            total /= counts
-        total[counts == 0] = np.nan  # whatever sign 0 / 0 has
+        divide_by_counts(total, counts)
         return total.astype(column.dtype if column.dtype.kind == "f" else np.float64)
 
     def min(self, column: NDArray[Any], where: _Mask | None = None) -> NDArray[Any]:
@@ -89,15 +139,16 @@ class Stencil:
     def _padded(self, column: NDArray[Any], outside: Any = 0) -> NDArray[Any]:
         """Return the cells as a padded array: margins repeat cells of axes that wrap, and have one
         value outside of others."""
-        padded = np.full(self._shape, outside, column.dtype)
-        padded[self._inner] = column.reshape(padded[self._inner].shape)
+        padded = np.full((*column.shape[:-1], *self._shape), outside, column.dtype)
+        inside: Any = (..., *self._inner)
+        padded[inside] = column.reshape(padded[inside].shape)
         axes = zip(self._margins, self._picked, self._wrap, strict=True)
-        for axis, (margin, picked, wraps) in enumerate(axes):
+        for axis, (margin, picked, wraps) in enumerate(axes, -len(self._shape)):
             if wraps and margin:
                 lines, size = padded.swapaxes(axis, 0), picked.stop
                 lines[:margin] = lines[size : size + margin]
                 lines[size + margin :] = lines[margin : 2 * margin]
-        return padded.reshape(-1)
+        return padded.reshape(*column.shape[:-1], -1)
 
     def _padded_array(self, kind: Any, value: Any = 0) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return a padded array, and the part of it that the shifted slices match."""
@@ -111,12 +162,9 @@ class Stencil:
         return array[self._picked].reshape(-1)
 
     def _extreme(self, choose: np.ufunc, column: NDArray[Any], where: _Mask | None) -> NDArray[Any]:
-        is_float, least = column.dtype.kind == "f", choose is np.maximum
-        neutral: Any = -np.inf if least else np.inf
-        if not is_float:
-            neutral = np.iinfo(column.dtype).min if least else np.iinfo(column.dtype).max
+        neutral = extreme_of_none(choose, column.dtype)
         if where is not None:
-            column = np.where(where, column, column.dtype.type(neutral))
+            column = np.where(where, column, neutral)
         padded = self._padded(column, neutral)
         array, extremes = self._padded_array(column.dtype, neutral)
         for part in self._parts:
@@ -124,13 +172,68 @@ class Stencil:
         chosen = array[self._picked].reshape(-1)
         if where is not None or not (all(self._wrap) and self._parts):
             counts = self.counts if where is None else self.count(where)
-            chosen[counts == 0] = np.nan if is_float else 0
+            chosen[counts == 0] = np.nan if column.dtype.kind == "f" else 0
         return chosen
 
 
 def _masked(column: NDArray[Any], where: _Mask | None) -> NDArray[Any]:
     """Return a column with 0 where a mask is false."""
     return column if where is None else np.where(where, column, column.dtype.type(0))
+
+
+_OF_BYTES: Final = {width: np.dtype(f"i{width}") for width in (1, 2, 4, 8)}
+"""The type of integers by their number of bytes."""
+
+_FEW: Final = 16
+"""Rows to one that is left out, from which on these get back what they had before."""
+
+# Of a block, one offset after the other: masks are arrays or True.
+
+
+def both_masks(mask: Any, test: Any, out: NDArray[np.bool_]) -> Any:
+    """Return where a mask and a test are true, in `out` or as the test."""
+    if mask is True and np.shape(test) == out.shape:
+        return test
+    return np.logical_and(mask, test, out=out)
+
+
+def count_some(counts: NDArray[np.uint8], mask: Any) -> None:
+    """Count where a mask is true."""
+    counts += np.uint8(1) if mask is True else mask.view(np.uint8)
+
+
+def fold_some(fold: np.ufunc, total: NDArray[Any], values: Any, mask: Any) -> None:
+    """Add values to a total, or keep the lesser or greater ones, where a mask is true."""
+    if mask is True:
+        fold(total, values, out=total)
+    elif fold is np.add and np.shape(values) == mask.shape:
+        kind = _OF_BYTES[values.itemsize]
+        bits = np.negative(mask.view(np.int8)).astype(kind)  # takes half the time of np.where
+        np.bitwise_and(bits, values.view(kind), out=bits)
+        total += bits.view(values.dtype)
+    elif (len(mask) - np.count_nonzero(mask)) * _FEW < len(mask):  # at the border of a grid
+        rows = np.logical_not(mask).nonzero()[0]
+        before = total[..., rows]
+        fold(total, values, out=total)
+        total[..., rows] = before
+    else:
+        neutral = 0 if fold is np.add else extreme_of_none(fold, total.dtype)
+        fold(total, np.where(mask, values, values.dtype.type(neutral)), out=total)
+
+
+def extreme_of_none(choose: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """Return the value that changes no minimum, or no maximum."""
+    least = choose is np.maximum
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if least else np.inf)
+    return dtype.type(np.iinfo(dtype).min if least else np.iinfo(dtype).max)
+
+
+def divide_by_counts(total: NDArray[np.float64], counts: NDArray[Any]) -> None:
+    """Make means of sums; NaN for none."""
+    with np.errstate(all="ignore"):
+        total /= counts
+    total[..., counts == 0] = np.nan  # whatever sign 0 / 0 has
 
 
 _known = lru_cache(64)(Stencil)
