@@ -97,7 +97,7 @@ def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | Non
 
     options = before.options
     _check_name(options.output, diagnostics)
-    project = schema.load(options.schemas, diagnostics, options.defaults)
+    project = schema.load(options.schemas, diagnostics, options.defaults, options.is_parallel)
     return None if project is None or diagnostics.errors else render.outputs(project, options)
 
 

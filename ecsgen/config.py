@@ -18,6 +18,8 @@ BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
 Runtime = Literal["installed", "vendored"]
 RUNTIMES: tuple[Runtime, ...] = ("installed", "vendored")
 OPTIONS_FILE = "pyproject.toml"
+REMEMBERED = ("backend", "runtime", "parallel")
+"""Options of a build that the next one does not change without a word."""
 LINE_LENGTHS = range(40, 401)
 _CODING = re.compile(r"(?a:.*?coding[:=][ \t]*(?!(?i:utf-8)(?![\w.]))[-\w.])")  # PEP 263
 
@@ -50,11 +52,17 @@ class Options:
     compiled: bool | None = None  # key of older projects, without effect
     header: str = ""  # comment lines at the top of each generated file
     defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
+    parallel: bool = False  # whether kernels use all cores where schemas do not say it; with numba
 
     @property
     def tests_location(self) -> str | None:
         """The tests' folder as seen from the output folder, with forward slashes."""
         return None if self.tests is None else _relative(self.tests, self.output)
+
+    @property
+    def is_parallel(self) -> bool:
+        """True if kernels use all cores where schemas do not say it."""
+        return self.parallel and self.backend == "numba"
 
     @property
     def tests_moved(self) -> bool:
@@ -68,6 +76,7 @@ def load_options(
     output: Path | None = None,
     backend: Backend | None = None,
     runtime: Runtime | None = None,
+    parallel: bool | None = None,
     jobs: int | None = None,
     cwd: Path | None = None,
 ) -> Options:
@@ -91,6 +100,7 @@ def load_options(
         compiled=table.get("compiled"),
         header=table.get("header", ""),
         defaults=dict(sorted(table.get("defaults", {}).items())),
+        parallel=table.get("parallel", False) if parallel is None else parallel,
     )
     _check_folders(options)
     return options
@@ -99,8 +109,7 @@ def load_options(
 def explicit_keys(options: Options) -> set[str]:
     """Return the keys that pyproject.toml or the command line sets."""
     plain, (_, table) = load_options(), _nearest_table(Path.cwd())
-    keys = ("backend", "runtime")
-    return {*table, *(key for key in keys if getattr(options, key) != getattr(plain, key))}
+    return {*table, *(key for key in REMEMBERED if getattr(options, key) != getattr(plain, key))}
 
 
 def _roots(configured: str | list[str], base: Path) -> tuple[SchemaRoot, ...]:
@@ -229,7 +238,7 @@ def _problem(key: str, value: object) -> str:
             return "must be the path of a folder, true or false"
         case "backend" | "runtime":
             return _no_choice(value, BACKENDS if key == "backend" else RUNTIMES)
-        case "compiled" if not isinstance(value, bool):
+        case "compiled" | "parallel" if not isinstance(value, bool):
             return "must be true or false"
         case "header" if not isinstance(value, str) or not _is_printable(value):
             return "must be text without control characters"

@@ -39,7 +39,7 @@ USES = (
 )
 """Distributions whose versions `--version` prints; the second line has extras."""
 
-_BUILD_OPTIONS = ("schemas", "output", "backend", "runtime", "jobs")
+_BUILD_OPTIONS = ("schemas", "output", "backend", "runtime", "parallel", "jobs")
 _RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
 COMPILED_NOTE = (
     "compiled does nothing any more: ecsgen-runtime has the methods in C, if it was installed"
@@ -97,6 +97,11 @@ def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
             expose_value=False,
             callback=lambda context, _, compiled: _print_compiled_note(context, compiled),
         ),
+        click.option(
+            "--parallel/--no-parallel",
+            default=None,
+            help="Whether kernels use all cores, with numba, where schemas do not say it.",
+        ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
         schemas_argument,
     ]
@@ -115,7 +120,7 @@ def write(file: Path, text: str) -> None:
 def load(options: Options, diagnostics: Diagnostics) -> Project | None:
     from ecsgen.schema import load
 
-    return load(options.schemas, diagnostics, options.defaults)
+    return load(options.schemas, diagnostics, options.defaults, options.is_parallel)
 
 
 def _load_valid(context: click.Context, schemas: Path | None, format: Format) -> Project:

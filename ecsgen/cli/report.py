@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ecsgen.config import OPTIONS_FILE, Options, explicit_keys, load_options, shown
+from ecsgen.config import OPTIONS_FILE, REMEMBERED, Options, explicit_keys, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.output_paths import Kind
 from ecsgen.files.write_plan import Action, State
@@ -133,7 +133,7 @@ def changed_options(before: Status) -> Iterator[str]:
     if last is None:
         return
     plain = load_options(schemas=options.schemas[0].path, output=options.output)
-    for key in ("backend", "runtime"):
+    for key in REMEMBERED:
         was, now = getattr(last, key), getattr(options, key)
         if was != now:
             stays = was if now == getattr(plain, key) else now
@@ -164,7 +164,7 @@ def mend(result: Result, state: State) -> str:
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
     options, last = result.before.options, result.before.manifest
     if last is not None:
-        unset = {"backend", "runtime"} - explicit_keys(options)
+        unset = {*REMEMBERED} - explicit_keys(options)
         options = replace(options, **{key: getattr(last, key) for key in unset})
     return shlex.join(["ecsgen", "build", *_command_arguments(options), *force])
 
@@ -181,6 +181,8 @@ def _command_arguments(options: Options) -> list[str]:
         typed += ["--backend", options.backend]
     if options.runtime != default.runtime:
         typed.append("--vendor" if options.runtime == "vendored" else "--no-vendor")
+    if options.parallel != default.parallel:
+        typed.append("--parallel" if options.parallel else "--no-parallel")
     return typed
 
 

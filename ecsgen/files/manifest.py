@@ -41,6 +41,7 @@ class Manifest:
     tests: str | None  # the tests' folder, relative to the output folder
     header: str = ""  # at the top of each file
     defaults: Mapping[str, str | bool] = field(default_factory=dict)  # policies of the project
+    parallel: bool = False  # whether kernels use all cores where schemas do not say it
     schemas: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Entry] = field(default_factory=dict)
     generator: str = ""  # in a cache: digest of ecsgen's sources and templates
@@ -73,7 +74,7 @@ def text(manifest: Manifest) -> str:
     """Return the text of a manifest: deterministic, one entry per line."""
     head: dict[str, object] = {"comment": _COMMENT}
     head |= {name: getattr(manifest, name) for name in _ALWAYS}
-    optional = ("generator", "header", "defaults")
+    optional = ("generator", "header", "defaults", "parallel")
     head |= {name: content for name in optional if (content := getattr(manifest, name))}
     files = {
         path: {"inputs": e.inputs, "output": e.output} if e.inputs else {"output": e.output}
@@ -101,6 +102,7 @@ def _parse(content: Any) -> Manifest:
             tests=None if content["tests"] is None else _string(content["tests"]),
             header=_string(content.get("header", "")),
             defaults=dict(content.get("defaults", {})),
+            parallel=bool(content.get("parallel", False)),
             schemas={_string(k): _string(v) for k, v in content["schemas"].items()},
             files={
                 _string(path): Entry(_string(entry["output"]), _string(entry.get("inputs", "")))

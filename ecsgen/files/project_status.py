@@ -98,6 +98,7 @@ def _identity(options: Options) -> Manifest:
         tests=options.tests_location,
         header=options.header,
         defaults=options.defaults,
+        parallel=options.parallel,
         schemas=schema_digests(options.schemas),
     )
 

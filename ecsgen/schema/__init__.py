@@ -14,7 +14,7 @@ from ecsgen.model import Mark, Project
 from ecsgen.schema.assembly import assemble
 from ecsgen.schema.declarations import Declarations
 from ecsgen.schema.document_specs import json_schema
-from ecsgen.schema.policy_keys import apply_defaults
+from ecsgen.schema.policy_keys import apply_defaults, use_all_cores
 from ecsgen.source.schema_roots import SchemaRoot
 from ecsgen.source.yaml_nodes import read
 
@@ -34,20 +34,25 @@ def load(
     roots: Path | Sequence[SchemaRoot],
     diagnostics: Diagnostics,
     defaults: Mapping[str, str | bool] = MappingProxyType({}),
+    is_parallel: bool = False,
 ) -> Project | None:
     """Read and check every `*.yaml` and `*.yml` of a folder or of roots, in order of path.
 
-    `defaults`: policies of components whose schemas leave them out.
+    `defaults`: policies of components whose schemas leave them out; `is_parallel`: the same for
+    `parallel` of kernels.
 
     Reports all errors of all files; returns None if there are any. O(size of the files).
     """
     schema_roots = [SchemaRoot(roots)] if isinstance(roots, Path) else roots
     files = [file for root in schema_roots for file in find(root, diagnostics)]
-    return load_files(files, diagnostics, defaults)
+    return load_files(files, diagnostics, defaults, is_parallel)
 
 
 def load_files(
-    files: Iterable[SchemaFile], diagnostics: Diagnostics, defaults: Mapping[str, str | bool]
+    files: Iterable[SchemaFile],
+    diagnostics: Diagnostics,
+    defaults: Mapping[str, str | bool],
+    is_parallel: bool = False,
 ) -> Project | None:
     """Read and check files; otherwise as `load`."""
     drafts = Declarations()
@@ -59,6 +64,8 @@ def load_files(
         for document in documents:
             drafts.add(document, file.source, diagnostics)
     apply_defaults(drafts, defaults)
+    if is_parallel:
+        use_all_cores(drafts)
     return assemble(drafts, diagnostics)
 
 

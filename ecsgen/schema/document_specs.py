@@ -197,8 +197,8 @@ class BaseKernel(Strict):
     )
     parallel: bool = Field(
         default=False,
-        description="The numba backend uses every core. Off by default: it can "
-        "be much slower on a busy machine.",
+        description="The numba backend uses every core. By default as `parallel` of "
+        "[tool.ecsgen] says, else off: it can be much slower on a busy machine.",
     )
 
 

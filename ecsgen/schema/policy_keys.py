@@ -104,3 +104,14 @@ def apply_defaults(drafts: Declarations, defaults: Mapping[str, str | bool]) -> 
                 if is_allowed and not is_written:
                     draft.spec = spec
                     draft.by_default = (*draft.by_default, key)
+
+
+def use_all_cores(drafts: Declarations) -> None:
+    """Let kernels use all cores whose schemas do not say whether they do."""
+    declared: list[Declaration[Any]] = [*drafts.components, *drafts.worlds]
+    for draft in declared:
+        kernels = dict(draft.spec.kernels)
+        for name, kernel in kernels.items():
+            if "parallel" not in kernel.model_fields_set:
+                kernels[name] = kernel.model_copy(update={"parallel": True})
+        draft.spec = draft.spec.model_copy(update={"kernels": kernels})

@@ -140,6 +140,7 @@ def test_a_package_that_is_not_there(project: Project) -> None:
     [
         ("backend", '"numpy"', '"numba"', "--backend=numba"),
         ("runtime", '"installed"', '"vendored"', "--vendor"),
+        ("parallel", "false", "true", "--parallel"),
     ],
 )
 def test_an_option_of_the_last_build_does_not_go_without_a_word(

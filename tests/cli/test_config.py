@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from ecsgen.config import POLICIES, Options, UsageError, load_options
+from ecsgen.diagnostics import Diagnostics
+from ecsgen.schema import load
 from ecsgen.schema.document_specs import ComponentSpec
 from ecsgen.source.schema_roots import SchemaRoot, package
 from tests.support.command_project import Project
@@ -77,6 +79,34 @@ def test_the_command_line_wins(home: Path) -> None:
     assert (options.backend, options.jobs, options.line_length) == ("numpy", 2, 100)
 
 
+def test_kernels_use_all_cores_by_default_if_the_project_says_so(home: Path) -> None:
+    """With numba; `parallel` of a schema wins, and with numpy the option means nothing."""
+    (home / "schemas").mkdir()
+    (home / "schemas" / "body.yaml").write_text("""\
+component: Body
+fields: {mass: f64}
+kernels:
+  grow: {steps: [mass += 1]}
+  shrink: {parallel: false, steps: [mass -= 1]}
+  both: {parallel: true, steps: [mass += 1, mass -= 1]}
+---
+world: Scene
+kernels: {move: {over: Body, steps: [Body.mass *= 2]}}
+""")
+    configure(home, 'backend = "numba"\nparallel = true')
+    for flags, default in (({}, True), ({"parallel": False}, False), ({"backend": "numpy"}, False)):
+        options = load_options(**flags)  # type: ignore[arg-type]
+        project = load(options.schemas, Diagnostics(), options.defaults, options.is_parallel)
+        assert project is not None
+        kernels = [*project.components[0].kernels, *project.world.kernels]
+        assert {kernel.name: kernel.parallel for kernel in kernels} == {
+            "grow": default,
+            "shrink": False,
+            "both": True,
+            "move": default,
+        }
+
+
 def test_tests_can_be_left_out(home: Path) -> None:
     configure(home, "tests = false")
     options = load_options()
@@ -101,6 +131,7 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("backend = 'nunpy'", "backend: must be 'numpy' or 'numba'; did you mean 'numpy'?"),
         ("backend = []", "backend: must be 'numpy' or 'numba', not []"),
         ("compiled = 1", "compiled: must be true or false, not 1"),
+        ("parallel = 2", "parallel: must be true or false, not 2"),
         ("jobs = 0", "jobs: must be a whole number from 1, not 0"),
         ("jobs = true", "jobs: must be a whole number from 1, not True"),
         ("jobs = 1.0", "jobs: must be a whole number from 1, not 1.0"),
