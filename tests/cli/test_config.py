@@ -95,7 +95,7 @@ kernels: {move: {over: Body, steps: [Body.mass *= 2]}}
 """)
     configure(home, 'backend = "numba"\nparallel = true')
     for flags, default in (({}, True), ({"parallel": False}, False), ({"backend": "numpy"}, False)):
-        options = load_options(**flags)  # type: ignore[arg-type]
+        options = load_options(**flags)
         project = load(options.schemas, Diagnostics(), options.defaults, options.is_parallel)
         assert project is not None
         kernels = [*project.components[0].kernels, *project.world.kernels]
