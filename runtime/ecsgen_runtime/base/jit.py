@@ -7,6 +7,7 @@ come from here and a few more modules, and can change while the file of the loop
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import update_wrapper
 from hashlib import sha256
@@ -23,12 +24,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def jit(**options: Any) -> Callable[[_Function], _Function]:
     """Return a decorator like `numba.njit`: as numpy divides, with no fusing of operations, and
-    cached on disk under a key that changes with the functions of this package.
+    cached on disk under a key that changes with the options and the functions of this package.
     """
+    if ON_ONE_CORE:  # prange is range then
+        options.pop("parallel", None)
     compiled = njit(cache=True, error_model="numpy", **options)
 
     def decorated(function: Any) -> Any:
-        result = compiled(marked := _marked(function))
+        result = compiled(marked := _marked(function, f"{MADE_WITH} {options}"))
         return _in_python(function) if result is marked else result
 
     return decorated
@@ -64,21 +67,35 @@ def _typed(value: Any) -> Any:
 _TYPES: Final[dict[type, Any]] = {int: np.int64, float: np.float64}
 
 
-def _marked(function: FunctionType) -> FunctionType:
+def _marked(function: FunctionType, mark: str) -> FunctionType:
     """Return a function with one more free variable, never read: numba's key has the values of free
-    variables."""
+    variables, but no options."""
     code = function.__code__
     marked = FunctionType(
         code.replace(co_freevars=(*code.co_freevars, "_made_with")),
         function.__globals__,
         function.__name__,
         function.__defaults__,
-        (*(function.__closure__ or ()), CellType(MADE_WITH)),
+        (*(function.__closure__ or ()), CellType(mark)),
     )
     marked.__kwdefaults__ = function.__kwdefaults__
     update_wrapper(marked, function)
     return marked
 
+
+def _is_one_core_asked() -> bool:
+    """Return True if the environment asks for one core; ValueError for what it cannot ask."""
+    threads = os.environ.get("ECSGEN_THREADS", "")
+    if threads not in ("", "1"):
+        raise ValueError(
+            f"ECSGEN_THREADS: wanted 1, which runs all kernels on one core, not {threads!r};"
+            " NUMBA_NUM_THREADS says how many cores numba uses"
+        )
+    return threads == "1"
+
+
+ON_ONE_CORE: Final = _is_one_core_asked()
+"""True if no kernel may use several cores."""
 
 CONSTANTS_OF: Final = (
     "kernels/grids/cell_occupancy.py",
