@@ -26,7 +26,7 @@ from ecsgen.model.typed_tree import (
     SpawnKind,
     Step,
 )
-from ecsgen.model.types import BOOL
+from ecsgen.model.types import BOOL, Type
 
 
 class CommandChecker:
@@ -55,6 +55,16 @@ class CommandChecker:
             target = Despawn(handle, "" if handle.type.kind == "entity" else target_of_id(handle))
             self._refuse_cells(target.component, call.args[0])
         return Step(target, self._where(call, name == "add"), (), text)
+
+    def handle_type(self, spawn: Spawn, call: ast.Call) -> Type:
+        """Return the type of the handle of who will come. Raises E816 for rows of a ring."""
+        component = self._scope.reference_scope.components[spawn.instances[0].component]
+        if component.owner != "none":
+            return HANDLE
+        if component.is_ring:
+            message = f"the ids of the ring {quote(component.name)} are not known beforehand"
+            raise KernelError("E816", message, call, "leave the local out")
+        return Type("u64", (), f"id<{component.name}>")
 
     def _change(self, name: str, call: ast.Call) -> Spawn:
         """Return the component that an entity gets or loses, by default the row's own."""

@@ -236,8 +236,12 @@ class _Lowering:
             if self._is_position(target.text):
                 self._out.append(statements.UpdatePosition(target))
             self._forget_field(target.text)
+        self._forget_rows_of(target)
+
+    def _forget_rows_of(self, changed: tree.Expression) -> None:
+        """Forget the rows for handles of which a part has changed."""
         rows = self._rows.items()
-        self._rows = {key: row for key, row in rows if target not in tree.walk(key[1])}
+        self._rows = {key: row for key, row in rows if changed not in tree.walk(key[1])}
 
     def _command(self, target: tree.Despawn | tree.Spawn, where: tree.Expression) -> None:
         test = self._pure(where)
@@ -245,8 +249,11 @@ class _Lowering:
             instances = tuple(instance.with_values(self._pure) for instance in target.instances)
             handle = target.handle and self._pure(target.handle)
             number, self._n_spawns = self._n_spawns, self._n_spawns + 1
-            spawn = statements.QueueSpawn(number, instances, test, target.kind, handle)
+            spawn = statements.QueueSpawn(number, instances, test, target.kind, handle, target.to)
             self._out.append(spawn)
+            if target.to is not None:
+                self._locals.add(target.to.name)
+                self._forget_rows_of(target.to)
         elif target.handle is None:
             self._out.append(statements.QueueDespawnSelf(test))
         else:

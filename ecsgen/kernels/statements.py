@@ -7,8 +7,10 @@ a `Local` whose name begins with an underscore; it is read once, so its memory m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ecsgen.model import Component
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Number, Type
 
@@ -208,6 +210,16 @@ class QueueSpawn(Statement):
     test: tree.Expression
     kind: tree.SpawnKind
     handle: tree.Expression | None
+    to: tree.Local | None
+    """The local that gets the handle of who will come."""
+
+    def homes(self, components: Mapping[str, Component]) -> tuple[str, ...]:
+        """Return the module of the manager that knows the ids of spawned rows beforehand, "" for
+        entities; nothing if none does."""
+        component = components[self.instances[0].component]
+        if self.kind != "spawn" or (component.owner == "none" and component.is_ring):
+            return ()
+        return (component.module if component.owner == "none" else "",)
 
 
 @dataclass(frozen=True)

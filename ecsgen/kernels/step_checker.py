@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ecsgen.diagnostics import quote
@@ -105,6 +106,8 @@ class StepChecker:
 
     def _statement(self, text: SourceText, statement: ast.stmt) -> tree.AnyStep:
         match statement:
+            case ast.Assign(targets=[target], value=ast.Call(ast.Name("spawn")) as call):
+                return self._newborn(target, call, text.line_of(statement))
             case ast.Assign(targets=[_]) | ast.AugAssign():
                 step = self._assignment(statement, text.line_of(statement))
                 self._check_operator(step, statement, text)
@@ -284,6 +287,18 @@ class StepChecker:
         value = convert_for_target(operand, read.type, step.value)
         return tree.Step(target, value, index, text, items=items)
 
+    def _newborn(self, node: ast.expr, call: ast.Call, text: str) -> tree.Step:
+        """Return a spawn that gives a local the handle of who will come."""
+        scope = self._scope
+        if not isinstance(node, ast.Name) or node.id not in {*scope.locals_, *scope.later}:
+            message = "a local takes the handle of who will come, nothing else does"
+            hint = "write `kid = spawn(…)`, and assign `kid` in the next step"
+            raise KernelError("E801", message, node, hint)
+        step = self._commands.step(call, text)
+        assert isinstance(step.target, tree.Spawn)
+        local = self._local(node, self._commands.handle_type(step.target, call))
+        return replace(step, target=replace(step.target, to=local))
+
     def _to_neighbour(self, step: Assignment, node: ast.expr, text: str) -> tree.Step:
         """Return a message to the neighbour that a loop has come to, or in turns an assignment."""
         nears = self._scope.neighbours
@@ -409,12 +424,19 @@ class StepChecker:
         if before is not None and isinstance(operand, Literal):
             operand = convert_for_target(operand, before.type, step.value)
         value = give_default_type(operand)
-        if before is not None and before.type != value.type:
-            message = f"{quote(name)} was {before.type} and would become {value.type}"
+        return tree.Step(self._local(node, value.type), value, (), text)
+
+    def _local(self, node: ast.Name, type_: Type) -> tree.Local:
+        """Return the local of a name, which is set from here on. Raises E806 if it has another
+        type."""
+        scope, name = self._scope, node.id
+        before = scope.locals_.get(name)
+        if before is not None and before.type != type_:
+            message = f"{quote(name)} was {before.type} and would become {type_}"
             raise KernelError("E806", message, node, "give it another name")
-        scope.locals_[name] = local = tree.Local(value.type, name)
+        scope.locals_[name] = local = tree.Local(type_, name)
         scope.assigned.add(name)
-        return tree.Step(local, value, (), text)
+        return local
 
     def _read_target(self, node: ast.expr) -> tree.Expression:
         """Return the expression that reads the target of a step. Raises E805."""

@@ -306,6 +306,11 @@ class Component:
         return (*self.fields, *self.derived)
 
     @property
+    def is_ring(self) -> bool:
+        """True if new rows make room for themselves."""
+        return bool(dict(self.options).get("ring"))
+
+    @property
     def sees_ghosts(self) -> bool:
         """True if neighbours may be ghosts: ghosts have positions."""
         return self.space is not None and self.space.field in (self.ghosts or ())

@@ -389,6 +389,8 @@ class Spawn:
     kind: SpawnKind = "spawn"
     handle: Expression | None = None
     """The entity that gets or loses the component."""
+    to: Local | None = None
+    """The local that gets the handle of who will come, null if nobody does."""
     type: Type = BOOL
     """The type of the condition."""
 
@@ -654,6 +656,12 @@ class Program:
         return actions_of(self.steps)
 
     @property
+    def keeps_handles(self) -> bool:
+        """True if locals get the handles of who will come."""
+        targets = (step.target for step in self.actions)
+        return any(isinstance(target, Spawn) and target.to is not None for target in targets)
+
+    @property
     def counts_turns(self) -> bool:
         """True if a row may have several turns, with other random numbers in each."""
         return self.takes_given_turns or self.turn_count is not None
@@ -688,12 +696,13 @@ class Program:
 
     @property
     def is_sequential(self) -> bool:
-        """True if rows run one after the other: with turns, loops, cells, several neighbourhoods,
-        or one neighbourhood and commands."""
+        """True if rows run one after the other: with turns, loops, cells, handles of who will come,
+        several neighbourhoods, or one neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
             self.single_neighbourhood is None or self.has_commands
         )
-        return self.takes_turns or is_around or self.uses_grids or self.has_loops
+        in_order = self.takes_turns or self.has_loops or self.keeps_handles
+        return in_order or is_around or self.uses_grids
 
     @property
     def uses_tick(self) -> bool:

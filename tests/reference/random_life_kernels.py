@@ -282,6 +282,23 @@ class LifeText:
         names = self.pick([["Fox"], ["Hare"], ["Rock"], ["Fox", "Elk"], ["Elk"], ["Fox", "Hare"]])
         return f"spawn({', '.join(map(self.newborn, names))}{where})"
 
+    def kept(self) -> list[str]:
+        """Steps that use the handle of who is born."""
+        names = self.pick([["Fox"], ["Rock"], ["Fox", "Elk"], ["Elk"], ["Rock"]])
+        where = f", where={self.condition()}" if self.chance(0.5) else ""
+        kind = "Rock" if names == ["Rock"] else "entity"
+        name = "mate" if kind == "entity" else "rock"
+        given = f"mate={self.own('mate')}, {name}=kid"
+        uses = [f"{self.own(name)} = kid", f"{self.own('e')} += 1 if kid == 0 else 0.5"]
+        uses += [f"{self.own('b')} = exists(kid)", f"{self.plain_row()}{name} = kid"]
+        uses += [f"spawn({other}({given}))" for other in ("Fox", "Rock", "Elk")]
+        uses += [f"kid = spawn({name}({given}))" for name in names[:1]] * 2
+        if kind == "entity":
+            others = [other for other in OWNED if other not in names]
+            uses += [f"add(kid, {self.pick(others)}(e={self.number()}))", "die(where=kid != 0)"] * 2
+        born = f"kid = spawn({', '.join(map(self.newborn, names))}{where})"
+        return [born, *self.random.sample(uses, 3)]
+
     def hunted(self) -> list[str]:
         """Steps that read others, of whom one dies then: later turns do not find it."""
         kind = self.pick(self.kinds)
@@ -310,6 +327,8 @@ class LifeText:
         steps = [self.pick(makers)() for _ in range(self.random.randrange(2, 5))]
         if self.turns and not self.home and self.chance(0.6):
             steps = [*self.hunted(), *steps[:2]]
+        if not self.home and self.chance(0.3):
+            steps = [*steps[:1], *self.kept(), *steps[1:2]]
         if self.chance(0.5):
             return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in steps), ""])
         block = [line for step in steps for line in self.nested(step)]

@@ -88,24 +88,38 @@ def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
 
 
 class Nursery:
-    """Says who is born, by doing to a copy of the world in Python what the kernel does."""
+    """Says who is born, by doing to a copy of the world in Python what the kernel does.
+
+    Handles that rows get while they run are those of before the dead go."""
 
     def __init__(self, world: Any) -> None:
-        self.world, self.dead = world, dict[int | Row, None]()
+        self.world = world
+        self.dead: dict[int | Row, None] | None = None
+        """Who has died, once all rows have run."""
+        self._taken = 0
+        self._before: Any = None
         self._copy: Any = None
 
     def __call__(self, name: str, owners: Sequence[int]) -> Sequence[int]:
-        self._copy = self._copy or self._without_dead()
+        if self.dead is None:
+            self._before = self._before or copy.deepcopy(self.world)
+            self._taken += 0 if name else len(owners)
+            return self._created(self._before, name, owners)
+        self._copy = self._copy or self._without_dead(self.dead)
+        return self._created(self._copy, name, owners)
+
+    def _created(self, world: Any, name: str, owners: Sequence[int]) -> Sequence[int]:
         if not name:
-            found: list[int] = self._copy.entities.create_many(len(owners)).tolist()
+            found: list[int] = world.entities.create_many(len(owners)).tolist()
             return found
-        part = manager(self._copy, name)
+        part = manager(world, name)
         if not hasattr(part, "entity"):
             return [int(one) for one in part.create_many(len(owners))]
         return [int(one) for one in part.id_of_many(part.create_many(owners))]
 
-    def _without_dead(self) -> Any:
-        world, dead = copy.deepcopy(self.world), self.dead
+    def _without_dead(self, dead: dict[int | Row, None]) -> Any:
+        world = copy.deepcopy(self.world)
+        newborn = world.entities.reserve_handles(self._taken)
         entities = [one for one in dead if not isinstance(one, Row)]
         rows = [one for one in dead if isinstance(one, Row)]
 
@@ -120,6 +134,7 @@ class Nursery:
                 part.destroy_many(np.sort(found[found != NIL]))
 
         world.entities.dispatch.run(bury)  # callbacks are called last
+        world.entities.create_reserved(newborn)
         return world
 
 
@@ -144,8 +159,8 @@ class Match:
         places = None if rows is None else [*np.searchsorted(rows_of(holder), rows)]
         with np.errstate(all="ignore"):
             run = Run(judge, name, places, arguments)
-            nursery.dead = run.despawned
             run.act()
+            nursery.dead = run.despawned
             run.apply()
         before, died = self.versions(), list[int]()
         watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
@@ -156,7 +171,7 @@ class Match:
         assert judge.entities == {*map(int, self.world.entities)}, run.kernel.text
         self.assert_rows(judge, run)
         assert_same(self.world, judge, run.kernel)
-        if not run.despawned and not run.spawned:
+        if not run.despawned and not run.spawned and not run.changes:
             assert self.versions() == before
         self.assert_standing()
         return run

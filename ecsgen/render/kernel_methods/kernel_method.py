@@ -97,7 +97,11 @@ class KernelMethod(ABC):
         )
         arguments = ["self", *count, literal(rows), literal(spawned)]
         kinds = tuple(spawn.kind for spawn in spawns)
-        arguments += [literal(kinds)] if {*kinds} - {"spawn"} else []
+        homes = []
+        if self._program.keeps_handles:
+            homes = [home for spawn in spawns for home in spawn.homes(components)]
+        arguments += [literal(kinds)] if homes or {*kinds} - {"spawn"} else []
+        arguments += [literal(tuple(dict.fromkeys(homes)))] if homes else []
         return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
 
     @property

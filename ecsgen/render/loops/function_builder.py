@@ -99,7 +99,9 @@ class FunctionBuilder:
     def _schema_names(self) -> set[str]:
         """Names in the schema of the columns, arguments and locals that the program uses."""
         names = {argument.name for argument in self.program.arguments}
-        for node in (*self.program.nodes, *(step.target for step in self.program.actions)):
+        targets = [step.target for step in self.program.actions]
+        newborn = [target.to for target in targets if isinstance(target, tree.Spawn)]
+        for node in (*self.program.nodes, *targets, *newborn):
             if isinstance(node, tree.Local):
                 names.add(node.name)
             elif isinstance(node, tree.FieldValue | tree.NeighbourField):

@@ -89,17 +89,12 @@ class KernelFunction(FunctionBuilder):
         self.spawns = self._lowered.spawns
         if self.is_ordered and any(message.is_deferred for message in self._lowered.messages):
             self.index = self.names.reserve("k")
-        if program.counts_turns or (self.spawns and self._has_other_order):
+        if program.counts_turns:
             self.turn = self.index if self.index != self.row else self.names.reserve("turn")
         lines = self._loops()
         signature = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
         returns = "Any" if self.grown else "None"
         self.text = function_text(*signature, self.is_parallel, is_plain, returns)
-
-    @property
-    def _has_other_order(self) -> bool:
-        """True if rows may run in another order than their own."""
-        return self.is_ordered or bool(self.chosen or self._senders)
 
     @property
     def follows_cells(self) -> bool:

@@ -668,6 +668,15 @@ class LoopBody(RowValues):
             self.store(self._buffered(assignment.value, local, local.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
 
+    def set_local(self, local: tree.Local, code: Code) -> None:
+        """Give a local without elements a value: its first one in the text, or another."""
+        value = uniform(local.type, code)
+        if local.name in self.locals_:
+            self.store(value, self.locals_[local.name])
+        else:
+            self.locals_[local.name] = self.stored(value, self.names.released(local.name))
+        self.lookups.known_rows.pop(self.locals_[local.name].at(0).text, None)
+
     def _set_item(self, statement: lowered.SetLocal | lowered.WriteField) -> None:
         """Write an element at computed indices, if they are inside of the shape."""
         value, base = self.keep_number(self.value(statement.value)), self.value(statement.to)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from functools import partial, reduce
 from math import prod
 
 from ecsgen.kernels import statements
 from ecsgen.model import Component
-from ecsgen.model.typed_tree import ENTITY, HANDLE, Constant, Expression
+from ecsgen.model.typed_tree import ENTITY, HANDLE, Constant, Expression, Spawn
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import field_of
+from ecsgen.render.loops.element_values import Value
 from ecsgen.render.loops.loop_grids import GridNeighbours
 from ecsgen.render.loops.loop_neighbours import LiveNeighbours, NeighbourAccess
 from ecsgen.render.loops.row_lookup import Lookups
@@ -31,6 +32,8 @@ class CommandEmitter:
         program = body.builder.program
         self.is_live = program.takes_turns
         self._mortal_rows = program.components_with_row_despawns
+        self._n_batches = sum(isinstance(step.target, Spawn) for step in program.actions)
+        """The number of statements with a batch of spawns."""
 
     def _parameter(self, name: str, scalar: str, passed: str) -> str:
         return self._builder.handles(name, f"{COMMANDS}.{passed}", scalar)
@@ -153,9 +156,9 @@ class CommandEmitter:
 
     def spawn(self, command: statements.QueueSpawn) -> None:
         """Queue a spawn, or a component that an entity gets or loses, applied after the last row;
-        a spawn is skipped if its cell is full or does not exist. The buffer gets the turn, the
-        entity, and the values of the new rows."""
-        body, number, components = self._body, command.number, self._managers.components
+        a spawn is skipped if its cell is full or does not exist. The buffer gets its place in the
+        order of commands, the entity, and the values of the new rows."""
+        body, components = self._body, self._managers.components
         values = {
             (components[instance.component], name): body.named(body.value(value))
             for instance in command.instances
@@ -176,39 +179,71 @@ class CommandEmitter:
             else:
                 tests.append(Code(self._grids.is_cell(on.grid, cell), Precedence.COMPARISON))
         test = reduce(partial(infix, "and", Precedence.AND), tests).text if tests else ""
+        newborn = self._take_handle(command)
+        born = body.names.allocate("newborn") if newborn and command.to else ""
+        if born and test:
+            body.write(f"{born} = {self._builder.zero(HANDLE).text}")
         with body.block(f"if {test}") if test else nullcontext():
-            count = f"{self._counts}[{1 + len(self._mortal_rows) + number}]"
-            index = body.names.allocate("spawn_index")
-            turns = self._parameter(
-                f"spawn_turns_{number}", "i64", f"spawn_batches[{number}].turns"
+            if newborn:
+                body.write(f"{born} = {newborn}" if born else newborn)
+            self._queue(command, values, handle or "")
+            body.write(*reservations)
+        if command.to:
+            body.set_local(command.to, Code(born))
+
+    def _take_handle(self, command: statements.QueueSpawn) -> str:
+        """Return the call that takes the handle of who will come; "" if spawns get none."""
+        homes = command.homes(self._managers.components)
+        if not (homes and self._builder.program.keeps_handles):
+            return ""
+        (home,) = homes
+        function, scalar = ("take_id", "u32") if home else ("take_entity", "u64")
+        prefix = f"{home}_" if home else "newborn_"
+        arguments = (
+            self._parameter(f"{prefix}{name}", kind, f"handles[{literal(home)}].{name}")
+            for name, kind in (("numbers", "i64"), ("free", "u32"), ("cells", scalar))
+        )
+        return f"{function}({', '.join(arguments)})"
+
+    def _queue(
+        self,
+        command: statements.QueueSpawn,
+        values: Mapping[tuple[Component, str], Value],
+        handle: str,
+    ) -> None:
+        """Write a command to its buffer; `handle`: the entity that gets or loses a component."""
+        body, number = self._body, command.number
+        count = f"{self._counts}[{1 + len(self._mortal_rows) + number}]"
+        index = body.names.allocate("spawn_index")
+        turns = self._parameter(f"spawn_turns_{number}", "i64", f"spawn_batches[{number}].turns")
+        body.write(f"{index} = {count}")
+        arrays, held = {turns: (number, "", "")}, {turns: index}
+        if self._n_batches > 1:
+            held[turns] = self._builder.hoist("queued", "0")
+        if handle:
+            targets = self._parameter(
+                f"spawn_targets_{number}", "u64", f"spawn_batches[{number}].targets"
             )
-            body.write(f"{index} = {count}")
-            arrays = {turns: (number, "", "")}
-            held = {turns: self._builder.turn}
-            if handle:
-                targets = self._parameter(
-                    f"spawn_targets_{number}", "u64", f"spawn_batches[{number}].targets"
-                )
-                arrays[targets], held[targets] = (number, "", ENTITY), handle
-            for component, name in values:
-                arrays[self._spawned(number, component, name)] = number, component.module, name
-            if body.is_in_loop:  # a row may spawn any number of times
-                self._builder.grown.update(arrays)
-                with body.block(f"if {index} == len({turns})"):
-                    body.write(*(f"{array} = grown({array})" for array in held))
-                    for component, name in values:
-                        array, field = self._spawned(number, component, name), field_of(
-                            component, name
-                        )
-                        elements = prod(field.type.shape)
-                        more = f", {elements}" if elements > 1 else ""
-                        body.write(f"{array} = grown({array}{more})")
-            body.write(*(f"{array}[{index}] = {value}" for array, value in held.items()))
-            for (component, name), value in values.items():
-                field, array = field_of(component, name), self._spawned(number, component, name)
-                cells = self._builder.cells([array], value.type.of_shape(field.type.shape), index)
-                body.store(value, cells)
-            body.write(*reservations, f"{count} += 1")
+            arrays[targets], held[targets] = (number, "", ENTITY), handle
+        for component, name in values:
+            arrays[self._spawned(number, component, name)] = number, component.module, name
+        if body.is_in_loop:  # a row may spawn any number of times
+            self._builder.grown.update(arrays)
+            with body.block(f"if {index} == len({turns})"):
+                body.write(*(f"{array} = grown({array})" for array in held))
+                for component, name in values:
+                    array, field = self._spawned(number, component, name), field_of(component, name)
+                    elements = prod(field.type.shape)
+                    more = f", {elements}" if elements > 1 else ""
+                    body.write(f"{array} = grown({array}{more})")
+        body.write(*(f"{array}[{index}] = {value}" for array, value in held.items()))
+        for (component, name), value in values.items():
+            field, array = field_of(component, name), self._spawned(number, component, name)
+            cells = self._builder.cells([array], value.type.of_shape(field.type.shape), index)
+            body.store(value, cells)
+        body.write(f"{count} += 1")
+        if self._n_batches > 1:
+            body.write(f"{held[turns]} += 1")
 
     def _spawned(self, number: int, component: Component, name: str) -> str:
         """Return the parameter with the values of a field of spawned rows."""

@@ -12,7 +12,12 @@ from ecsgen.model.typed_tree import Argument, Constant
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
-from ecsgen.render.kernel_methods.kernel_method import FusedPassMethod, KernelMethod, Printed
+from ecsgen.render.kernel_methods.kernel_method import (
+    COMMANDS,
+    FusedPassMethod,
+    KernelMethod,
+    Printed,
+)
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.loops.function_builder import Parameter
 from ecsgen.render.loops.kernel_function import KernelFunction, function_text
@@ -195,8 +200,10 @@ class LoopMethod(KernelMethod):
         name, parameters = self.function.name, self.function.parameters
         if self.function.grown:
             name = f"_grown = {name}"
-        if self.function.is_plain:
-            return '    with np.errstate(all="ignore"):\n' + _call_text(name, parameters, 12)
+        around = ['np.errstate(all="ignore")'] if self.function.is_plain else []
+        around += [COMMANDS] if self._program.keeps_handles else []
+        if around:
+            return f"    with {', '.join(around)}:\n{_call_text(name, parameters, 12)}"
         if not self.takes_rows or self._keeps_numbers:
             return _call_text(name, parameters)
         all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n"

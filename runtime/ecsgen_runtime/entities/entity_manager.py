@@ -116,7 +116,7 @@ class EntityManagerBase(EntityPool):
         if n_reused > self.free_indices.count:
             raise CapacityError(f"{n} entities wanted, {self.n_left} indices left")
         self.reserve(self.n_used + fresh)
-        start = self._first_handle(self.n_used)
+        start = self.first_handle(self.n_used)
         created = np.arange(start, start + fresh, dtype=np.uint64)
         new_cells = self.handles[self.n_used : self.n_used + fresh]
         if not n_reused:
@@ -137,8 +137,38 @@ class EntityManagerBase(EntityPool):
             raise
         return created
 
-    def _first_handle(self, index: int) -> int:
+    def first_handle(self, index: int) -> int:
+        """Return the first handle with an index."""
         return self.HANDLE_LAYOUT.ONE_GENERATION | index
+
+    def reserve_handles(self, n: int) -> EntityArray:
+        """Return the n handles that `create_many` would, but create no entity. O(n).
+
+        `create_reserved` or `drop_reserved` comes later for each. Raises what `create_many` does.
+        """
+        es = self.create_many(n)
+        self._change_reserved(es, es ^ np.uint64(1), n)
+        return es
+
+    def create_reserved(self, es: EntityArray) -> None:
+        """Create entities whose handles are reserved. O(k)."""
+        self._change_reserved(es, es, -len(es))
+
+    def drop_reserved(self, es: EntityArray) -> None:
+        """Free the indices of reserved handles, which will never live. O(k)."""
+        was_clean, before = self.has_no_dead_rows, self.despawn_count
+        self.free_handles(es)
+        self.n_reserved -= len(es)
+        self.despawns_at_collect += self.despawn_count - before if was_clean else 0
+
+    def _change_reserved(self, es: EntityArray, cells: EntityArray, n: int) -> None:
+        """Write the cells of reserved handles, of which there are n more."""
+        try:
+            self.handles[es & np.uint64(self.HANDLE_LAYOUT.INDEX_MASK)] = cells
+            self.n_reserved += n
+        except BaseException:
+            mark_broken(self)
+            raise
 
     @accelerated("destroy")
     def destroy(self, e: SupportsIndex) -> None:
@@ -328,7 +358,7 @@ class EntityManagerBase(EntityPool):
             "bits": self._bits,
             "handles": self.handles[: self.n_used],
             "free": self.free_indices.first(self.free_indices.count),
-            "n_retired": self.n_retired,
+            "n_retired": self.n_retired + self.n_reserved,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -131,7 +131,15 @@ class EntityPool:
     # stays true when `take` clips an index that is out of range. `_cells` is the same
     # memory, for one index at a time.
 
-    __slots__ = ("_cells", "free_indices", "handles", "n_cells", "n_retired", "n_used")
+    __slots__ = (
+        "_cells",
+        "free_indices",
+        "handles",
+        "n_cells",
+        "n_reserved",
+        "n_retired",
+        "n_used",
+    )
 
     HANDLE_LAYOUT: ClassVar[HandleLayout]
     """Index and generation bits of the package's handles."""
@@ -139,6 +147,7 @@ class EntityPool:
     def __init__(self) -> None:
         self.free_indices = IndexQueue()
         self.n_retired = 0
+        self.n_reserved = 0  # indices of entities to be created with known handles
         self.n_used = 0  # indices given out at least once: [0, n_used)
         self.use_array(self._empty_cells(min(64, self.HANDLE_LAYOUT.INDEX_COUNT)))
 
@@ -247,7 +256,7 @@ class EntityPool:
         return f"<{name}: {living}, {room}>"
 
     def __len__(self) -> int:
-        return self.n_used - self.free_indices.count - self.n_retired
+        return self.n_used - self.free_indices.count - self.n_retired - self.n_reserved
 
     @accelerated("alive")
     def __contains__(self, e: SupportsIndex) -> bool:

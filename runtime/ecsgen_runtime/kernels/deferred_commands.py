@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import starmap
 from math import prod
+from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -17,8 +18,9 @@ from ..base.errors import BrokenManagerError, EcsError
 from ..base.handles import NIL, Columns, EntityArray, Id, IdArray, RowArray
 from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_if_locked
 from ..entities.entity_pool import remove_rows_with_fallback
+from ..entities.newborn_handles import EntityHandles, NewbornHandles
 from ..managers.manager import Manager
-from ..managers.policies.ids import IdMethods
+from ..managers.policies.ids import IdMethods, NewbornIds
 from ..managers.policies.owners import Owned
 from ..values.array_coercion import drop_duplicates
 from ..world.world_base import WorldBase
@@ -97,6 +99,10 @@ class DeferredCommands:
     spawn_batches: Sequence[SpawnBatch]
     counts: NDArray[np.int64]
     """Despawned entities, removed rows of each manager, spawns of each statement."""
+    handles: Mapping[str, NewbornHandles] = MappingProxyType({})
+    """Handles that were given out for spawns: of rows by their manager, of entities by ""."""
+    _refusal: Exception | None = None
+    """Why there is no room for all whose handles were given out."""
 
     def begin_call(self, world: WorldBase) -> None:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
@@ -106,9 +112,36 @@ class DeferredCommands:
         self._have_no_rows = False
         """True if all rows of the entities to despawn are removed."""
 
+    def newborn_handles(self, homes: Iterable[str]) -> dict[str, NewbornHandles]:
+        """Return the handles of rows of these managers, and of entities for ""."""
+        world = self._world
+        return {
+            home: NewbornIds(getattr(world, home)) if home else EntityHandles(world.entities)
+            for home in homes
+        }
+
     def apply(self) -> None:
         """Apply despawns, removals of components, spawns, then additions of components; raises the
         callbacks' group after all. O(commands)."""
+        self._reserve_handles()
+        try:
+            self._apply_in_order()
+        finally:
+            self._drop_handles()
+
+    def _reserve_handles(self) -> None:
+        for handles in self.handles.values():
+            try:
+                handles.reserve()
+            except Exception as error:
+                self._refusal = error
+
+    def _drop_handles(self) -> None:
+        """Drop the handles of spawns that did not happen: they never live."""
+        for handles in self.handles.values():
+            handles.drop()
+
+    def _apply_in_order(self) -> None:
         failed = list[BaseExceptionGroup[BaseException]]()
         steps = [self._apply_despawns, self._apply_spawns]
         if {batch.kind for batch in self.spawn_batches} - {"spawn"}:
@@ -263,6 +296,8 @@ class DeferredCommands:
     def _apply_spawns(self) -> None:
         """Create all spawned entities and rows in the order of their turns, or none."""
         counts = self._counts_of("spawn")
+        if self._refusal is not None:
+            raise self._refusal
         numbers = [number for number, count in enumerate(counts) if count]
         if len(numbers) == 1 and not self._has_cell_capacity(self.spawn_batches[numbers[0]]):
             number, count = numbers[0], counts[numbers[0]]
@@ -273,6 +308,10 @@ class DeferredCommands:
     def _apply_spawns_in_turn_order(self, counts: list[int]) -> None:
         numbers, positions = self._in_turn_order(counts)
         is_refused = self._over_cell_capacity(numbers, positions)
+        if self.handles:
+            homes = np.array([self._home(batch) for batch in self.spawn_batches])[numbers]
+            for home, handles in self.handles.items():
+                handles.keep(~is_refused[homes == home])
         numbers, positions = numbers[~is_refused], positions[~is_refused]
         is_owned = np.array([self._is_owned(batch) for batch in self.spawn_batches])[numbers]
         groups = []
@@ -286,6 +325,10 @@ class DeferredCommands:
     def _is_owned(self, batch: SpawnBatch) -> bool:
         """Return True if spawns create entities, and not a row without owner."""
         return all(hasattr(getattr(self._world, name), "_entities") for name, _ in batch.spec)
+
+    def _home(self, batch: SpawnBatch) -> str:
+        """Return the manager that gives spawned rows ids; "" for spawned entities."""
+        return "" if self._is_owned(batch) else batch.spec[0][0]
 
     def _has_cell_capacity(self, batch: SpawnBatch) -> bool:
         """Return True if a spawned row needs capacity on a cell."""
@@ -322,10 +365,13 @@ class DeferredCommands:
                 owners = np.zeros(count, np.uint64)
                 if self._is_owned(self.spawn_batches[next(iter(shares))]):
                     # created and recorded at once: an interrupt may come after a call
-                    created.extend(map(world.entities.create_many, (count,)))
+                    created.extend(map(self._create_entities, (count,)))
                     owners = created[-1]
                 for name, positions, columns in self._rows_to_create(count, shares):
                     parts.append((getattr(world, name), owners[positions], columns))
+            for home, handles in self.handles.items():
+                if home:
+                    handles.create_next()
             for manager, *arguments in parts:  # all refuse if one does
                 manager._ensure_capacity(*arguments, ())
             for manager, *arguments in parts:
@@ -339,9 +385,15 @@ class DeferredCommands:
                     _remove(manager, partial(_remove_ids, manager, ids[0]))
                 elif not isinstance(error, EcsError):
                     mark_broken_if_changed(manager, version)
+            undo = world.entities.free_handles if self.handles else None
             for entities in created:
-                world.rollback_spawn(entities)
+                world.rollback_spawn(entities, undo)
             raise
+
+    def _create_entities(self, count: int) -> EntityArray:
+        if "" in self.handles:
+            return self.handles[""].create_next()
+        return self._world.entities.create_many(count)
 
     def _rows_to_create(
         self, count: int, shares: Mapping[int, _Share]
@@ -394,9 +446,11 @@ class CommandBuffer(DeferredCommands):
         rows: Sequence[str],
         spawns: Sequence[SpawnSpec],
         kinds: Sequence[SpawnKind] = (),
+        homes: Sequence[str] = (),
     ) -> None:
         """`count` rows run; single rows of the managers named in `rows` may be removed; `kinds`: of
-        the spawns, if not all are that. Raises what `begin_call` raises."""
+        the spawns, if not all are that; `homes`: the managers that give handles of who will
+        come, "" for entities. Raises what `begin_call` raises."""
         self.begin_call(world)
         self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
@@ -411,6 +465,16 @@ class CommandBuffer(DeferredCommands):
         batches = zip(spawns, kinds, strict=True)
         self.spawn_batches = [SpawnBatch(world, spec, count, kind) for spec, kind in batches]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
+        self.handles = self.newborn_handles(homes)
+
+    def __enter__(self) -> None:
+        """Begin a loop that gives handles out."""
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """End the loop; if it was stopped, the handles that it has given out never live."""
+        if error is not None:
+            self._reserve_handles()
+            self._drop_handles()
 
     def keep_grown(self, names: Sequence[tuple[int, str, str]], arrays: Sequence[Any]) -> None:
         """Take the arrays that a loop has made longer; `names`: of which spawns they are, and of

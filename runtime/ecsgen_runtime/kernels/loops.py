@@ -1,13 +1,17 @@
-"""Helpers of loops in kernels: longer arrays, and warnings about loops that were cut off."""
+"""Helpers of loops in kernels: longer arrays, handles of who will come, and warnings about loops
+that were cut off."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+_SLOT_BITS: Final = 32
+"""Bits of an id that are its slot; above them is the generation."""
 
 
 def grown(array: Any, elements: int = 1) -> Any:
@@ -32,3 +36,35 @@ def warn_of_cut_off(
             times = "once" if count == 1 else f"{count} times"
             message = f"{kernel}: {line!r} went on after {at_most} passes and was cut off {times}"
             warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def take_entity(numbers: Any, free: Any, cells: Any) -> Any:
+    """Return the handle of the next entity; 0 without an index left.
+
+    `numbers`: how many were given out; freed indices that come first, and new ones; the first new
+    handle; the place of the freed indices, and their number.
+    """
+    number = numbers[0]
+    numbers[0] = number + 1
+    early, new = numbers[1], numbers[2]
+    if early <= number < early + new:
+        return numbers[3] + number - early
+    if number >= early:
+        number -= new
+    if number >= numbers[5]:
+        return 0
+    return cells[free[(numbers[4] + number) & (len(free) - 1)]] ^ 1
+
+
+def take_id(numbers: Any, free: Any, cells: Any) -> Any:
+    """Return the id of the next row.
+
+    `numbers`: how many were given out; the place of the free slots, and their number; the first
+    new slot, and its generation.
+    """
+    number = numbers[0]
+    numbers[0] = number + 1
+    if number < numbers[2]:
+        slot = free[numbers[1] + number]
+        return cells[slot] << _SLOT_BITS | slot
+    return numbers[4] << _SLOT_BITS | numbers[3] + number - numbers[2]

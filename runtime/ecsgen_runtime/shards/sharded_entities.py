@@ -334,8 +334,8 @@ class ShardedEntities(EntityManagerBase):
         self.n_used = index + 1
         return handle
 
-    def _first_handle(self, index: int) -> int:
-        return super()._first_handle(index) | self._shard_bits
+    def first_handle(self, index: int) -> int:
+        return super().first_handle(index) | self._shard_bits
 
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
@@ -456,7 +456,7 @@ class ShardedEntities(EntityManagerBase):
         foreign, slots = self.foreign_slots.items()
         return {
             **super().__getstate__(),
-            "n_retired": self.n_retired - self.revived,
+            "n_retired": self.n_retired + self.n_reserved - self.revived,
             "shard": self.shard,
             "visitors": foreign,
             "slots": slots,

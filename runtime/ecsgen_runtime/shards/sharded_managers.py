@@ -311,6 +311,9 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         """Set the shard of new ids; there is no id yet."""
         self._first_generation = _ONE | shard
 
+    def _skip_generation(self) -> None:
+        self._first_generation += _ONE
+
     @specialised
     def _free_slot(self, slot: int) -> None:
         generations = self._id_generation_cells

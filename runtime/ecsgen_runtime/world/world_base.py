@@ -162,11 +162,15 @@ class RollbackTarget(Protocol):
 
 
 def rollback_creation(
-    entity_manager: Any, targets: Iterable[RollbackTarget], entities: EntityArray
+    entity_manager: Any,
+    targets: Iterable[RollbackTarget],
+    entities: EntityArray,
+    undo: Callable[[EntityArray], object] | None = None,
 ) -> None:
     """Undo the creation of entities and of all their rows; mark stores broken that fail.
 
-    Only errors that are not of the rollback are raised, as an interrupt.
+    `undo`: what undoes that of entities without rows, by default `undo_create`. Only errors that
+    are not of the rollback are raised, as an interrupt.
     """
     interrupt: BaseException | None = None
     for target in targets:
@@ -178,7 +182,7 @@ def rollback_creation(
         except BaseException as error:
             interrupt = error
     if not is_broken(entity_manager):
-        entity_manager.undo_create(entities)
+        (undo or entity_manager.undo_create)(entities)
     if interrupt is not None:
         raise interrupt
 
@@ -557,10 +561,15 @@ class WorldBase(DeferredDespawns):
                 return True
         return False
 
-    def rollback_spawn(self, entities: EntityArray) -> None:
-        """Undo the creation of entities; callbacks may have created rows of them anywhere."""
+    def rollback_spawn(
+        self, entities: EntityArray, undo: Callable[[EntityArray], object] | None = None
+    ) -> None:
+        """Undo the creation of entities; callbacks may have created rows of them anywhere.
+
+        `undo`: what undoes that of entities without rows, so that their handles never live.
+        """
         if len(entities):
-            rollback_creation(self.entities, self._rollback_targets(), entities)
+            rollback_creation(self.entities, self._rollback_targets(), entities, undo)
 
     def _rollback_targets(self) -> Iterable[RollbackTarget]:
         return self._managers.values()

@@ -25,7 +25,7 @@ class Effects(Surroundings):
         self, world: World, kernel: Kernel, arguments: Mapping[str, Value], names: Names
     ) -> None:
         super().__init__(world, kernel, arguments, names.chosen)
-        self.kernel, self._keeps_handles = kernel, names.keeps_handles
+        self.kernel, self.keeps_handles = kernel, names.keeps_handles
         self.despawned: dict[int | Row, None] = {}
         """Entities, and rows without owner, in the order of their deaths."""
         self.spawned: list[Spawn] = []
@@ -139,13 +139,14 @@ class Effects(Surroundings):
         self.spawned.append(spawn)
         for name, cell in cells if self.in_turns else ():
             self.occupants(name).reserve(cell)
-        if not self._keeps_handles:
+        if not self.keeps_handles:
             return 0
-        (handle,) = self.world.new_handles("" if self._is_owned(spawn) else next(iter(spawn)), [0])
+        (handle,) = self.world.new_handles("" if self.is_owned(spawn) else next(iter(spawn)), [0])
         self._handles.append(handle)
         return handle
 
-    def _is_owned(self, spawn: Spawn) -> bool:
+    def is_owned(self, spawn: Spawn) -> bool:
+        """Return True if an entity is spawned, not a row without owner."""
         return any(self.components[name].is_owned for name in spawn)
 
     def change(self, change: Change) -> None:
@@ -181,13 +182,13 @@ class Effects(Surroundings):
 
     def _apply_spawns(self) -> None:
         world, new = self.world, defaultdict[str, list[Row]](list)
-        owned = [spawn for spawn in self.spawned if self._is_owned(spawn)]
+        owned = [spawn for spawn in self.spawned if self.is_owned(spawn)]
         handles = iter(self._handles)
         if not self._handles and owned:
             handles = iter(world.new_handles("", [0] * len(owned)))
         for spawn in self.spawned:
-            handle = next(handles) if self._handles or self._is_owned(spawn) else 0
-            owner, id_ = (handle, 0) if self._is_owned(spawn) else (0, handle)
+            handle = next(handles) if self._handles or self.is_owned(spawn) else 0
+            owner, id_ = (handle, 0) if self.is_owned(spawn) else (0, handle)
             world.entities |= {owner} - {0}
             for name, cells in spawn.items():
                 new[name].append(world.new_row(name, owner, id_, cells))

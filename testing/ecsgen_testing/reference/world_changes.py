@@ -79,6 +79,15 @@ class RecordedCommands(DeferredCommands):
         self.spawn_batches += [self._change(world, *each) for each in enumerate(run.changes)]
         counts = [len(entities), *map(len, self.despawned_rows.values())]
         self.counts = np.array([*counts, *map(len, batches.values()), *([1] * len(run.changes))])
+        homes = [
+            "" if run.is_owned(spawn) else self._schema.components[next(iter(spawn))].module
+            for spawn in (run.spawned if run.keeps_handles else ())
+        ]
+        # the ids of a ring's rows are not known beforehand
+        known = {home for home in homes if not hasattr(getattr(world, home, None), "by_age")}
+        self.handles = self.newborn_handles(known)
+        for home, handles in self.handles.items():
+            handles.numbers[0] = homes.count(home)
 
     def _rows(self, world: Any, name: str, ids: list[int]) -> Any:
         return manager_of(world, self._schema, name).resolve_many(np.array(ids, np.uint64))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,11 +52,28 @@ class CopiedCells(dict[str, Value]):
         return cell
 
 
+class HandlesOfCopy:
+    """Handles that new entities get, and ids of rows without owner: those in a copy of a world."""
+
+    def __init__(self, world: Any, schema: Schema) -> None:
+        self._world, self._schema = world, schema
+
+    @cached_property
+    def _copy(self) -> Any:
+        return deepcopy(self._world)
+
+    def __call__(self, name: str, owners: Sequence[int]) -> Sequence[int]:
+        """Create entities in the copy, or rows of a component."""
+        manager = manager_of(self._copy, self._schema, name) if name else self._copy.entities
+        created: list[int] = manager.create_many(len(owners)).tolist()
+        return created
+
+
 def copied_world(world: Any, schema: Schema) -> World:
     """Return a world of the interpreter with the rows of a generated one."""
     grids = [name for name, component in schema.components.items() if component.shape]
     shapes = {name: manager_of(world, schema, name).grid.shape for name in grids}
-    copy = World(schema, shapes=shapes)
+    copy = World(schema, HandlesOfCopy(world, schema), shapes)
     copy.entities = {int(entity) for entity in world.entities}
     copy.tick = getattr(world, "tick", 0)
     for name, f in schema.settings.items():

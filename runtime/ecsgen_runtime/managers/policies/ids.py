@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import CapacityError, StaleIdError, StaleInstanceError
 from ...base.handles import NIL, Id, IdArray, Instance, RowArray
+from ...base.locks import is_broken
 from ...base.specialisation import NO_SLOTS, accelerated, specialised
+from ...entities.newborn_handles import NewbornHandles
 from ...tables.columns import Rows
 from ...values.array_coercion import as_entities
 from ..manager import Manager
@@ -130,6 +132,33 @@ class IdRows(Rows):
             return
         self._id_generation_cells[slot] += 1
         self._id_slot_cells[self._n] = slot
+
+    def _reserve_slots(self, count: int) -> NDArray[np.uint32]:
+        """Take the slots of the next `count` rows from the free ones, for rows to come later."""
+        slots, column, n = self._next_slots(count), self._id_slot_column, self._n
+        n_free = min(count, self._slots - n)
+        column[n : self._slots - n_free] = column[n + n_free : self._slots].copy()
+        self._id_row_column[slots] = NIL
+        self._slots -= n_free
+        self._peak += count - n_free
+        return slots
+
+    def _return_slots(self, slots: NDArray[np.uint32]) -> None:
+        """Make reserved slots those of the next rows."""
+        column, n, end = self._id_slot_column, self._n, self._n + len(slots)
+        column[end : self._slots + len(slots)] = column[n : self._slots].copy()
+        column[n:end] = slots
+        self._slots += len(slots)
+
+    def _drop_reserved(self, slots: NDArray[np.uint32]) -> None:
+        """Free reserved slots, as if rows had had them."""
+        fresh = self._renewed(slots)
+        self._id_slot_column[self._slots : self._slots + len(fresh)] = fresh
+        self._slots += len(fresh)
+
+    def _skip_generation(self) -> None:
+        """Begin with a later generation in slots that are numbered from now on."""
+        self._first_generation += 1
 
     def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Give slots their next generation, and return those that had one left."""
@@ -279,3 +308,48 @@ class Ids(IdMethods, Packed):
         data = self.data
         rows = data._id_row_column[: data._peak]
         return resolve_ids(handles, rows, data._id_generation_column[: data._peak])
+
+
+class NewbornIds(NewbornHandles):
+    """Ids of the unowned rows that a kernel spawns."""
+
+    def __init__(self, manager: Ids) -> None:
+        self._data = data = manager.data
+        free = data._slots - data.n
+        self.numbers = np.array([0, data.n, free, data._peak, data._first_generation], np.int64)
+        self.free, self.cells = data._id_slot_column, data._id_generation_column
+        self._manager = manager
+        self._reserved = np.empty(0, np.uint32)
+        self._is_next = False
+        """True if the next rows get the reserved slots."""
+
+    def reserve(self) -> None:
+        count, data = self.numbers.item(0), self._data
+        del self.free, self.cells  # views of columns, which may grow now
+        try:
+            data.reserve_rows(data.capacity_for(count))
+        except BaseException:
+            self._reserved = data._reserve_slots(min(count, self.numbers.item(2)))
+            data._skip_generation()
+            raise
+        self._reserved = data._reserve_slots(count)
+
+    def keep(self, is_born: NDArray[np.bool_]) -> None:
+        dropped, self._reserved = self._reserved[~is_born], self._reserved[is_born]
+        self._data._drop_reserved(dropped)
+
+    def create_next(self) -> IdArray:
+        self._data._return_slots(self._reserved)
+        self._is_next = True
+        return ids_of(self._reserved, self._data._id_generation_column)
+
+    def drop(self) -> None:
+        data, slots, self._reserved = self._data, self._reserved, self._reserved[:0]
+        if not len(slots) or is_broken(self._manager):
+            return
+        if self._is_next:
+            next_slots = data._id_slot_column[data.n : data._slots][: len(slots)]
+            if not np.array_equal(next_slots, slots):
+                return  # rows have them
+            slots = data._reserve_slots(len(slots))
+        data._drop_reserved(slots)
