@@ -137,7 +137,8 @@ def world(request: pytest.FixtureRequest) -> Any:
 def rows_of(world: Any) -> Iterator[tuple[int, int, int]]:
     """Entity, age and mate of the rows that run."""
     data, alive = world.node.data, world.entities.alive
-    for row in zip(data.entity.tolist(), data.age.tolist(), data.mate.tolist(), strict=True):
+    mates = data.mate.tolist() if hasattr(data, "mate") else [0] * len(world.node)
+    for row in zip(data.entity.tolist(), data.age.tolist(), mates, strict=True):
         if alive(row[0]):
             yield row
 
@@ -290,3 +291,54 @@ def test_a_locked_world_refuses_and_without_spawns_no_version_moves(world: Any) 
     world.node.data.age[:] = 0
     world.bear_at_once()
     assert [manager.version for manager in world.all_managers()] == versions
+
+
+SMALL = """\
+component: Node
+fields: {age: i64, kid: entity}
+---
+world: Garden
+ENTITIES
+kernels:
+  bear:
+    over: Node
+    steps:
+      - kid = spawn(Node(age=Node.age + 1), where=Node.age % 3 != 0)
+      - Node.kid = kid
+      - die(where=Node.age % 4 == 1)
+"""
+
+
+@pytest.mark.parametrize("entities", ["entity: {index_bits: 8, min_free: 3}", "shards: {}"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_rows_are_plain_and_until_no_index_is_left(backend: Backend, entities: str) -> None:
+    name = f"newborn_small_{backend}_{entities[0]}"
+    garden = world_package(SMALL.replace("ENTITIES", entities), name, backend).Garden
+    world = garden(3) if entities == "shards: {}" else garden()
+    world.entities.destroy_many(world.entities.create_many(30)[:13])
+    nodes = world.entities.create_many(20)
+    world.node.create_many(nodes, age=range(20))
+    for number in range(6):
+        bearing = [(e, age) for e, age, _ in rows_of(world) if age % 3]
+        kids = deepcopy(world.entities).create_many(len(bearing)).tolist()
+        kid_of = dict(zip((e for e, _ in bearing), kids, strict=True))
+        world.bear()
+        data = world.node.data
+        for e, kid in zip(data.entity.tolist(), data.kid.tolist(), strict=True):
+            assert kid == (kid_of.get(e, 0) if e not in kids else 0)
+        assert data.entity.tolist()[-len(kids) :] == kids
+        assert len(world.entities) == len(world.entities.live())
+        data.age[:] = np.arange(len(world.node)) + number
+    if entities == "shards: {}":
+        return
+    data.age[:] = 2
+    while world.entities.n_left >= len(world.node):
+        world.bear()
+        data.age[:] = 2
+    count = len(world.node)
+    with pytest.raises(CapacityError):
+        world.bear()
+    kids = data.kid[data.kid != 0].tolist()
+    assert 0 < len({*kids}) == len(kids) < len(world.node) == count
+    world.entities.destroy_many(data.entity)
+    assert not {*kids} & {*world.entities.create_many(world.entities.n_left).tolist()}

@@ -29,6 +29,9 @@ class NewbornHandles(ABC):
     cells: NDArray[Any]
     """Handles by index, or generations by slot."""
 
+    reserved: NDArray[Any]
+    """Reserved handles or slots that nothing has got yet."""
+
     @abstractmethod
     def reserve(self) -> None:
         """Reserve the handles that were given out; raise CapacityError if there are too few."""
@@ -57,24 +60,24 @@ class EntityHandles(NewbornHandles):
         self.numbers = np.array(numbers, np.int64)
         self.free, self.cells = free.array, entities.handles
         self._entities = entities
-        self._reserved = np.empty(0, np.uint64)
+        self.reserved = np.empty(0, np.uint64)
 
     def reserve(self) -> None:
         count, left = self.numbers.item(0), self._entities.n_left
-        self._reserved = self._entities.reserve_handles(min(count, left))
+        self.reserved = self._entities.reserve_handles(min(count, left))
         if count > left:
             raise CapacityError(f"{count} entities wanted, {left} indices left")
 
     def keep(self, is_born: NDArray[np.bool_]) -> None:
-        dropped, self._reserved = self._reserved[~is_born], self._reserved[is_born]
+        dropped, self.reserved = self.reserved[~is_born], self.reserved[is_born]
         self._entities.drop_reserved(dropped)
 
     def create_next(self) -> EntityArray:
-        created, self._reserved = self._reserved, self._reserved[:0]
+        created, self.reserved = self.reserved, self.reserved[:0]
         self._entities.create_reserved(created)
         return created
 
     def drop(self) -> None:
-        dropped, self._reserved = self._reserved, self._reserved[:0]
+        dropped, self.reserved = self.reserved, self.reserved[:0]
         if len(dropped) and not is_broken(self._entities):
             self._entities.drop_reserved(dropped)

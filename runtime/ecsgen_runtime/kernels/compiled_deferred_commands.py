@@ -52,6 +52,7 @@ class CommandBuffer(PlainCommandBuffer):
             return cls(world, count + spare, *kinds)
         former.begin_call(world)
         former.counts.fill(0)
+        former.handles = former.newborn_handles(former.handles)
         return former
 
     def __init__(
@@ -65,7 +66,9 @@ class CommandBuffer(PlainCommandBuffer):
             for spec in spawns
         )
         entities: Any = type(world.entities)
-        is_plain = bool(managers) and not (rows or kinds)
+        kinds_of_spawns, homes = (*kinds, (), ())[:2]
+        is_plain = bool(managers) and not rows and {*kinds_of_spawns} <= {"spawn"}
+        is_plain = is_plain and {*homes} <= {""}  # or no handles of unowned rows
         self._plan = _plan(entities, managers, specs) if is_plain else None
 
     def apply(self) -> None:
@@ -93,6 +96,7 @@ class CommandBuffer(PlainCommandBuffer):
             entities.reserve(indices)
             for _, manager, _ in plan.spawns[numbers[0]][0]:
                 _ensure_capacity(managers[manager], n_spawned, indices)
+        self._reserve_handles()
         try:
             if n_despawned:
                 self._despawn_fast(plan, n_despawned)
@@ -104,7 +108,10 @@ class CommandBuffer(PlainCommandBuffer):
             raise
         if not is_complete:
             self.counts[0] = 0
-            self._apply_spawns()
+            try:
+                self._apply_spawns()
+            finally:
+                self._drop_handles()
         return True
 
     def _despawn_fast(self, plan: _Plan, count: int) -> None:
@@ -122,24 +129,36 @@ class CommandBuffer(PlainCommandBuffer):
                 arrays = _row_arrays(manager)
                 _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
 
+    def _next_entities(self, plan: _Plan, count: int) -> tuple[EntityArray, int]:
+        """Return the next `count` entities, of which so many have new indices; none if there are
+        not enough."""
+        entities = self._world.entities
+        free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
+        early = min(count, max(0, free.count - layout.MIN_FREE))
+        fresh = min(count - early, layout.INDEX_COUNT - used)
+        spawned = np.empty(count if count - fresh <= free.count else 0, np.uint64)
+        if len(spawned):
+            sources = free.array, free.head, early, used, fresh
+            _take_indices(spawned, plan.numbers, entities.handles, *sources)
+        return spawned, fresh
+
     def _spawn_fast(self, plan: _Plan, number: int, count: int) -> bool:
         """Spawn entities, or return False and change nothing: too few indices are free, or dead
         entities still have rows."""
         entities, managers = self._world.entities, self._world.collecting_managers
-        free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
-        early = min(count, max(0, free.count - layout.MIN_FREE))
-        fresh = min(count - early, layout.INDEX_COUNT - used)
-        if count - fresh > free.count:
+        newborn, handles = self.handles.get(""), entities.handles
+        spawned, fresh = (newborn.reserved, 0) if newborn else self._next_entities(plan, count)
+        if len(spawned) < count or self._refusal is not None:
             return False
-        spawned, handles = np.empty(count, np.uint64), entities.handles
-        sources = free.array, free.head, early, used, fresh
-        _take_indices(spawned, plan.numbers, handles, *sources)
         members, unset = plan.spawns[number]
         for _, manager, _ in members:
             if not _have_no_rows(spawned, plan.numbers, map_of(managers[manager])):
                 return False
-        free.drop(count - fresh)
-        entities.n_used += fresh
+        if newborn:
+            newborn.create_next()
+        else:
+            entities.free_indices.drop(count - fresh)
+            entities.n_used += fresh
         for name, manager, ranges in members:
             batch = self.spawn_batches[number]
             source = ranges, batch.capacity, batch.buffers[name]

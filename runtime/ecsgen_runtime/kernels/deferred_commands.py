@@ -101,7 +101,7 @@ class DeferredCommands:
     """Despawned entities, removed rows of each manager, spawns of each statement."""
     handles: Mapping[str, NewbornHandles] = MappingProxyType({})
     """Handles that were given out for spawns: of rows by their manager, of entities by ""."""
-    _refusal: Exception | None = None
+    _refusal: Exception | None
     """Why there is no room for all whose handles were given out."""
 
     def begin_call(self, world: WorldBase) -> None:
@@ -109,6 +109,7 @@ class DeferredCommands:
         for manager in world.all_managers():
             raise_if_locked(manager)
         self._world = world
+        self._refusal = None
         self._have_no_rows = False
         """True if all rows of the entities to despawn are removed."""
 

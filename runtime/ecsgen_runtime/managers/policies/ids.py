@@ -319,7 +319,7 @@ class NewbornIds(NewbornHandles):
         self.numbers = np.array([0, data.n, free, data._peak, data._first_generation], np.int64)
         self.free, self.cells = data._id_slot_column, data._id_generation_column
         self._manager = manager
-        self._reserved = np.empty(0, np.uint32)
+        self.reserved = np.empty(0, np.uint32)
         self._is_next = False
         """True if the next rows get the reserved slots."""
 
@@ -329,22 +329,22 @@ class NewbornIds(NewbornHandles):
         try:
             data.reserve_rows(data.capacity_for(count))
         except BaseException:
-            self._reserved = data._reserve_slots(min(count, self.numbers.item(2)))
+            self.reserved = data._reserve_slots(min(count, self.numbers.item(2)))
             data._skip_generation()
             raise
-        self._reserved = data._reserve_slots(count)
+        self.reserved = data._reserve_slots(count)
 
     def keep(self, is_born: NDArray[np.bool_]) -> None:
-        dropped, self._reserved = self._reserved[~is_born], self._reserved[is_born]
+        dropped, self.reserved = self.reserved[~is_born], self.reserved[is_born]
         self._data._drop_reserved(dropped)
 
     def create_next(self) -> IdArray:
-        self._data._return_slots(self._reserved)
+        self._data._return_slots(self.reserved)
         self._is_next = True
-        return ids_of(self._reserved, self._data._id_generation_column)
+        return ids_of(self.reserved, self._data._id_generation_column)
 
     def drop(self) -> None:
-        data, slots, self._reserved = self._data, self._reserved, self._reserved[:0]
+        data, slots, self.reserved = self._data, self.reserved, self.reserved[:0]
         if not len(slots) or is_broken(self._manager):
             return
         if self._is_next:
