@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 FAST := $(VENV)/.accelerator
 PEERS := $(VENV)/.peers
 DRAWN := simulate systems
-MODELS := life flocking schelling boltzmann sugarscape wolf_sheep
+MODELS := life flocking schelling boltzmann sugarscape wolf_sheep traffic virus dilemma ants daisyworld rebellion
 # compare.py is told what to compare.
 BENCHMARKS := $(filter-out $(patsubst %,benchmarks/%.py,$(DRAWN) compare),$(wildcard benchmarks/[a-z]*.py))
 BROWSER := $(shell command -v chromium-headless-shell || command -v chromium)

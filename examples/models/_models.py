@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -22,6 +23,20 @@ def package(name: str) -> Any:
         sys.exit(f"There is no package of this model yet. Make it with: {made}")
     sys.path.insert(0, str(BUILD))
     return import_module(f"{name}_model")
+
+
+def options(
+    doc: str, file: str, arguments: Sequence[str] | None, **defaults: float
+) -> argparse.Namespace:
+    """Return the options of a script: these numbers, by name, the seed, and where the picture goes
+    (by default beside the script)."""
+    parser = argparse.ArgumentParser(
+        description=doc.partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    for name, value in {**defaults, "seed": 1}.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=" ")
+    parser.add_argument("--svg", type=Path, default=Path(file).with_suffix(".svg"), help=" ")
+    return parser.parse_args(arguments)
 
 
 def frame(parts: Sequence[str]) -> str:

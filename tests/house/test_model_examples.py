@@ -1,4 +1,4 @@
-"""The six models of examples/models/ do what they are known for, on both backends alike."""
+"""The models of examples/models/ do what they are known for, the first six on both backends alike."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import _models
+import ants
 import boltzmann
+import daisyworld
+import dilemma
 import flocking
 import life
 import numpy as np
 import pytest
+import rebellion
 import schelling
 import sugarscape
+import traffic
+import virus
 import wolf_sheep
 from numpy.typing import NDArray
 
@@ -33,6 +39,21 @@ MODELS = {
     "boltzmann": boltzmann,
     "sugarscape": sugarscape,
     "wolf_sheep": wolf_sheep,
+    "traffic": traffic,
+    "virus": virus,
+    "dilemma": dilemma,
+    "ants": ants,
+    "daisyworld": daisyworld,
+    "rebellion": rebellion,
+}
+ON_BOTH = list(MODELS)[:6]
+FEW = {
+    **dict.fromkeys(["flocking", "boltzmann"], "--count 9"),
+    **dict.fromkeys(["life", "dilemma", "daisyworld", "rebellion"], "--side 9"),
+    **dict.fromkeys(["schelling", "sugarscape", "wolf_sheep"], ""),
+    "traffic": "--side 30 --count 9",
+    "virus": "--count 20",
+    "ants": "--side 21 --count 9",
 }
 SEEDS = (1, 2)
 Made = Callable[..., Any]
@@ -163,6 +184,127 @@ def test_wolves_follow_the_sheep(build_package: Made, seed: int) -> None:
     assert after > before + 0.3
 
 
+@pytest.mark.parametrize("count", [6, 15, 30, 45])
+def test_the_most_cars_pass_at_one_density(build_package: Made, count: int) -> None:
+    """Where nobody dawdles all drive freely up to a density of 1 / (fastest + 1), and behind that
+    as fast as holes travel: the flow is exactly the smaller one of the two."""
+    world = traffic.ring(build_package("traffic"), 60, count, 1)
+    for _ in range(120):
+        world.car.drive(3, 0.0)
+    assert traffic.flow(world) == pytest.approx(min(3 * count / 60, 1 - count / 60))
+    assert len(set(world.car.data.cell.tolist())) == count
+
+
+def test_dawdling_makes_jams(build_package: Made) -> None:
+    """At a speed of at most 1 the flow is known: (1 - sqrt(1 - 4 * (1 - p) * d * (1 - d))) / 2."""
+    world = traffic.ring(build_package("traffic"), 100, 50, 1)
+    flows = []
+    for _ in range(400):
+        world.car.drive(1, 0.5)
+        flows.append(traffic.flow(world))
+    assert np.mean(flows[100:]) == pytest.approx((1 - np.sqrt(0.5)) / 2, abs=0.015)
+
+
+def test_a_virus_goes_on_within_a_step(build_package: Made) -> None:
+    """Along a chain it comes as far as turns happen to follow each other: k links with a chance of
+    1 / k!, so e - 1 on the average. At once it would be one."""
+    chains, length = 400, 10
+    starts = length * np.arange(chains)
+    ends = np.add.outer(starts, np.arange(length - 1)).ravel()
+    pairs = np.stack([ends, ends + 1], axis=1)
+    world = virus.network(build_package("virus"), chains * length, pairs, starts, 1)
+    world.spread(1.0, 0.0, 0.0, 0.0)
+    assert world.node.ill() / chains - 1 == pytest.approx(np.e - 1, abs=0.2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_virus_needs_enough_who_catch_it(build_package: Made, seed: int) -> None:
+    """With 6 links each, ill for 10 steps on the average: below 1 / 60 it dies out at once."""
+    ended = []
+    for catch in (0.004, 0.08):
+        pairs = virus.anybody(150, 6, seed)
+        world = virus.network(build_package("virus"), 150, pairs, np.arange(5), seed)
+        while world.node.ill():
+            world.spread(catch, 0.2, 0.5, 1.0)
+        ended.append(world.node.immune())
+    assert ended[0] < 20
+    assert ended[1] > 100
+
+
+def test_one_traitor_begins_a_kaleidoscope(build_package: Made) -> None:
+    world = dilemma.players(build_package("dilemma"), 25, 1.9, 1)
+    shares = []
+    for _ in range(10):
+        dilemma.at_once(world, 1.9)
+        cooperate = world.player.data.cooperates.reshape(25, 25)
+        assert (cooperate == cooperate[::-1]).all()
+        assert (cooperate == cooperate.T).all()
+        shares.append(int(cooperate.sum()))
+    assert shares[:3] == [616, 600, 584]
+    assert shares[-1] < 560
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_who_cooperates_lasts_at_once_alone(build_package: Made, seed: int) -> None:
+    """Nowak and May: for prizes between 1.8 and 2 about 0.318 of all cooperate at last. Huberman
+    and Glance: if they decide one after the other, nobody does."""
+    ended = []
+    for step in (dilemma.at_once, lambda world, prize: world.player.take_turns(prize)):
+        world = dilemma.players(build_package("dilemma"), 24, 1.85, seed)
+        world.player.data.cooperates = np.random.default_rng(seed).random(576) < 0.9
+        world.player.play(1.85)
+        shares = []
+        for _ in range(60):
+            step(world, 1.85)
+            shares.append(world.player.cooperating() / 576)
+        ended.append(np.mean(shares[30:]))
+    assert ended[0] == pytest.approx(0.318, abs=0.06)
+    assert ended[1] < 0.05
+
+
+def test_trails_lead_ants_to_food(build_package: Made) -> None:
+    """With trails much more is brought home in the same time than by those who find food alone."""
+    brought = []
+    for mark in (60.0, 0.0):
+        world = ants.colony(build_package("ants"), 71, 125, 1)
+        food = world.patch.stored()
+        for _ in range(250):
+            ants.forage(world, mark)
+        brought.append(food - world.patch.stored())
+        assert world.ant.data.at.min() > -0.5
+        assert world.ant.data.at.max() < 70.5
+    assert brought[0] > 1.25 * brought[1] > 100
+
+
+def test_daisies_keep_the_ground_as_they_like_it(build_package: Made) -> None:
+    """Bare ground would warm from 17 to 62 degrees; with daisies it even cools as the sun grows."""
+    ended = []
+    for sun in (0.7, 1.0, 1.3):
+        world = daisyworld.planet(build_package("daisyworld"), 10, 1)
+        warmth = [daisyworld.year(world, sun) for _ in range(80)]
+        ended.append(np.mean(warmth[40:]))
+        assert 80 < len(set(world.daisy.data.cell.tolist())) == len(world.daisy)
+    assert 40 > ended[0] > ended[1] > ended[2] > 5
+    assert daisyworld.without(1.3) - daisyworld.without(0.7) > 44
+    assert ended[1] == pytest.approx(22.5, abs=5)
+
+
+def test_rebellions_break_out_after_long_quiet(build_package: Made) -> None:
+    """Punctuated equilibrium: few rebel most of the time, and now and then a fifth of all."""
+    world = rebellion.city(build_package("rebellion"), 20, 2)
+    rebels, jailed = [], []
+    for _ in range(120):
+        world.act(7, 0.82, 30)
+        rebels.append(world.person.rebelling())
+        jailed.append(world.person.jailed())
+    loud = np.array(rebels) > 30
+    assert np.median(rebels) <= 4
+    assert max(rebels) > 60
+    assert np.count_nonzero(loud[1:] & ~loud[:-1]) >= 2
+    assert max(jailed) > 90 > 40 > min(jailed[20:])
+    assert not world.person.data.rebels[world.person.data.police].any()
+
+
 def related(values: NDArray[np.int64], others: NDArray[np.int64]) -> float:
     return float(np.corrcoef(values, others)[0, 1])
 
@@ -198,7 +340,7 @@ def columns(world: Any) -> dict[str, NDArray[Any]]:
     }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ON_BOTH)
 def test_the_same_bits_on_both_backends(build_package: Made, name: str) -> None:
     pytest.importorskip("numba")
     (ours, step), (theirs, other) = (
@@ -224,8 +366,7 @@ def test_scripts_tell_and_draw(
     monkeypatch.setattr(_models, "BUILD", build_folder)
     monkeypatch.setattr(sys, "path", [*sys.path])
     picture, size = tmp_path / "picture.svg", "--days" if name == "wolf_sheep" else "--steps"
-    few = {"flocking": ["--count", "9"], "boltzmann": ["--count", "9"], "life": ["--side", "9"]}
-    MODELS[name].main([size, "10", "--svg", str(picture), *few.get(name, [])])
+    MODELS[name].main([size, "10", "--svg", str(picture), *FEW[name].split()])
     numbers = [int(line.split()[0]) for line in capsys.readouterr().out.splitlines()[1:]]
     assert numbers[0] == 0
     assert numbers[-1] == 10
