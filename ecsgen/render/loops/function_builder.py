@@ -83,6 +83,8 @@ class FunctionBuilder:
         self.reads_bytes = False
         """True if the function reads bools of neighbours as bytes."""
         self.turn = self.row
+        self.senders = ""
+        """Parameter with the rows that a call names, in its order; "" if the loop has the same."""
         self.is_ordered = False
         """True if the function gets the order of the rows' turns."""
         self.key = reserve("key") if program.effects.draws and not is_plain else ""

@@ -79,7 +79,6 @@ class KernelFunction(FunctionBuilder):
         """Expression for the number of rows that may have turns; "" if the order has no others."""
         self._skip_lines: list[str] = []
         """Statements that skip rows with a cell that do not run the kernel."""
-        self._senders = ""
         self.reads_bytes = is_stencil(program) and not is_plain
         joins = method.neighbour_joins
         self.neighbours = {join.near.name: self._neighbours(join) for join in joins}
@@ -139,8 +138,9 @@ class KernelFunction(FunctionBuilder):
             return
         if self.program.effects.sends or self.program.has_commands:
             rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
-            self._senders = near.add_parameter("senders", "RowArray", rows)
-        if self.program.has_commands:  # the loop is over these
+            self.senders = near.add_parameter("senders", "RowArray", rows)
+        if self.program.has_commands:  # the loop is over rows
+            near.heads = [f"for {self.row} in {self.senders}:"]
             return
         passed = f"NO_MASK if _chosen is None else _chosen.mask({named_of}._n)"
         named = near.add_parameter("is_named", "NDArray[np.bool_]", passed)
@@ -255,8 +255,8 @@ class KernelFunction(FunctionBuilder):
         pad = " " * 4 * len(order.heads)
         lines = [*setup, *order.heads, *(pad + line for line in inside)]
         if body.delivery:  # deliver deferred messages
-            senders = f"for {self.row} in {self._senders}:"
-            lines.append(senders if self._senders else f"for {self.index} in range({self.count}):")
+            senders = f"for {self.row} in {self.senders}:"
+            lines.append(senders if self.senders else f"for {self.index} in range({self.count}):")
             lines += [f"    {line}" for line in body.delivery]
         lines += body.queue_delivery
         if self.grown:
@@ -265,16 +265,14 @@ class KernelFunction(FunctionBuilder):
 
     def _order(self, count: str) -> Order:
         """Return the order of a loop; `count`: number of its rows, if it gets no rows."""
-        row, near, order = self.row, self.frozen_neighbours, self._order_name or self._senders
+        row, near, order = self.row, self.frozen_neighbours, self._order_name
         heads, counter = [f"for {row} in {order}:"], self.index if self.turn == row else self.turn
         if counter != row:
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
             first = [*near.locate_lines, *self._skip_lines, *near.list_rows_lines]
-            is_of_senders = self._senders and self.program.has_commands
-            heads = heads if is_of_senders else near.heads
-            return Order(around, heads, [*first, f"{row} = {near.number}"])
+            return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
             return Order([Parameter(order, *kind), *around], heads)

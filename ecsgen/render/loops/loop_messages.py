@@ -125,8 +125,10 @@ class MessageLoop(LoopEmitter):
             index, row = take("m"), take("to_row")
             head = f"for {index} in range({queue.count})"
             if queue.senders:
-                order = f"{queue.senders}[:{queue.count}].argsort(kind='mergesort')"
-                head = f"for {index} in {order}"
+                senders = f"{queue.senders}[:{queue.count}]"
+                if self.builder.senders:
+                    senders = self._places_in_call(senders, index)
+                head = f"for {index} in {senders}.argsort(kind='mergesort')"
             with self.block(head):
                 self.write(f"{row} = {queue.targets}[{index}]")
                 for message in messages:
@@ -138,6 +140,14 @@ class MessageLoop(LoopEmitter):
                     ):
                         self._apply_stored_message(message, row, stored)
         return queue
+
+    def _places_in_call(self, senders: str, index: str) -> str:
+        """Write the place of each row that a call names; return the expression for the senders'."""
+        places, rows = self.names.allocate("places"), self.builder.senders
+        self.write(f"{places} = np.empty({rows}.max() + 1 if len({rows}) else 0, np.int64)")
+        with self.block(f"for {index} in range(len({rows}))"):
+            self.write(f"{places}[{rows}[{index}]] = {index}")
+        return f"{places}[{senders}]"
 
 
 @dataclass(frozen=True, slots=True)
