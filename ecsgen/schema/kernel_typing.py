@@ -52,7 +52,7 @@ def type_kernel(
     if _names_parent(kernel, scope):
         refusal = "a kernel that reads 'parent' cannot use references to other rows"
         scope.reference_scope = replace(scope.reference_scope, refusal=refusal)
-        refusal = "a kernel that reads 'parent' cannot spawn or destroy"
+        refusal = "a kernel that reads 'parent' cannot spawn, destroy, add or remove"
         scope.command_scope = replace(scope.command_scope, refusal=refusal)
     first = 1 if kernel.turns == "random" else 0  # number 0 orders the rows
     where = _condition(kernel, scope)
@@ -343,7 +343,7 @@ class InvalidNames:
 _BY_A_KERNEL_BEFORE: Final = "let a kernel write the number into a field before"
 _BY_A_KERNEL: Final = "let a kernel write the value into a field, and reduce that"
 _NO_COMMANDS: Final = (
-    "only kernels of the world can destroy entities, which have other components too"
+    "only kernels of the world create, destroy and change entities, which have other components too"
 )
 _NO_REDUCTION: Final = NoDraws(
     "reductions draw no random numbers", "let a kernel draw them into a field"
@@ -419,7 +419,9 @@ class WorldScopes:
         no_references = (
             "kernels over chunks cannot use references to other rows" if is_chunked else ""
         )
-        no_commands = "a kernel over chunks cannot spawn or destroy" if is_chunked else ""
+        no_commands = (
+            "a kernel over chunks cannot spawn, destroy, add or remove" if is_chunked else ""
+        )
         component = self.components.get(over)
         unowned = over if component is not None and component.owner == "none" else ""
         bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
