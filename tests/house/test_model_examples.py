@@ -1,4 +1,4 @@
-"""The models of examples/models/ do what they are known for, the first six on both backends alike."""
+"""The models of examples/models/ do what they are known for; the first six on both backends."""
 
 from __future__ import annotations
 

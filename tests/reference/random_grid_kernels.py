@@ -4,7 +4,11 @@ and deaths, references and messages, at once and in turns."""
 from __future__ import annotations
 
 import re
+from itertools import count as counted
 from random import Random
+
+from tests.reference.random_steps import StepText, args_line, block_lines
+from tests.support.world_package import checked
 
 FIELDS = (
     "x: {type: f32, default: 1.5}, e: f64, m: i32, u: {type: u8, default: 3}, b: bool, see: i8, "
@@ -97,6 +101,17 @@ NUMBERS = ("x", "e", "m", "u", "see")
 CASTS = {"x": "f32", "m": "i32", "u": "u8", "see": "i8"}
 OF_KINDS = {"entity": "mate", "cell": "goal", "tree": "tree"}
 FEWEST = 3
+ORDERS = (
+    *("", "", "", "rows", "rows", "random", "random", "given", "{random: 6}", "{random: reach}"),
+    *("{by: -<own e>}", "{by: <own m> + <own u>}"),
+)
+CHANGES = (
+    *("die(<once>)", "destroy(<head entity>, <once>)", "destroy(<head tree>, <once>)"),
+    *("spawn(<born>, <once>)", "spawn(<born>, <once>)", "add(<kept>, <once>)"),
+    *("add(<head entity>, <kept>, <once>)", "add(<head entity>, <kept>, replace=true, <once>)"),
+    *("remove(Purse, <once>)", "remove(<head entity>, Coat, <once>)", "remove(Bird, <once>)"),
+)
+"""Steps by which entities come and go, or get and lose components."""
 
 
 class Near:
@@ -109,17 +124,24 @@ class Near:
         if home or self.is_cells:
             self.bases = [f"{name}."]
         self.kind = {"Patch": "cell", "Tree": "tree"}.get(among, "entity")
+        self.is_everybody = False
+        """True without a radius, and so without distances."""
+
+    @property
+    def always(self) -> str:
+        """A condition with its name that is true of nearly all."""
+        return f"{self.bases[0]}m < 99" if self.is_everybody else f"{self.name}.distance >= 0"
 
 
-class GridText:
+class GridText(StepText):
     """One random kernel; the same seed draws the same one."""
 
     def __init__(self, seed: int, axes: int, home: str = "") -> None:
-        self.random, self.axes, self.home = Random(seed), axes, home
-        self.pick = self.random.choice
+        super().__init__(Random(seed))
+        self.axes, self.home = axes, home
         self.over = home or self.pick(["Patch", *STANDING, *STANDING, "Purse", "Note", "rich"])
         self.members = MEMBERS.get(self.over, (self.over,))
-        self.turns = self.pick(["", "", "rows", "random"])
+        self.turns = self.filled(self.pick(ORDERS))
         self.is_mortal = not home and self.chance(0.6)
         self.heads = {kind: [self.own(field)] for kind, field in OF_KINDS.items()}
         self.heads["entity"] += ["entity"] * (self.over not in ("Patch", "Tree"))
@@ -127,11 +149,9 @@ class GridText:
         self.heads["cell"] += [f"{self.base(self.stands)}cell"] * bool(self.stands)
         self.sent: dict[str, str] = {}
         self.asked: Near | None = None
+        self.is_in_loop = False
         self.nears: list[Near] = []
         self.keys = self._keys()
-
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
 
     def base(self, component: str) -> str:
         return "" if self.home else f"{component}."
@@ -156,6 +176,9 @@ class GridText:
         known = {"": [*STANDING, "Patch", "Patch", "rich"], "Sheep": ["Sheep", "Patch"]}
         among = self.pick(known.get(self.home, ["Patch"]))
         self.nears.append(Near(name, among, self.home))
+        if self.chance(0.15):
+            self.nears[-1].is_everybody = True
+            return f"{{among: {among}}}"
         radius = self.pick(["0", "1", "1", "2", "9", "reach", self.own("see")])
         text = f"radius: {radius}, among: {among}"
         if self.chance(0.3):
@@ -167,7 +190,7 @@ class GridText:
     def kin(self, what: str) -> str:
         """`offset` or `distance` of the neighbour who is asked."""
         assert self.asked
-        is_alone = len(self.nears) == 1 and self.chance(0.5)
+        is_alone = len(self.nears) == 1 and not self.is_in_loop and self.chance(0.5)
         return what if is_alone else f"{self.asked.name}.{what}"
 
     def met(self) -> str:
@@ -175,6 +198,8 @@ class GridText:
         assert self.asked
         ways = [self.pick(self.asked.bases) + self.pick(NUMBERS) for _ in range(3)]
         way, axis = self.kin("offset"), self.random.randrange(self.axes)
+        if self.asked.is_everybody:
+            return self.pick(ways)
         ways += [self.kin("distance"), f"{way}[{axis}]" if axis == 1 else f"{way}.{'xyz'[axis]}"]
         return self.pick(ways)
 
@@ -183,17 +208,22 @@ class GridText:
         self.asked = near = self.pick(self.nears)
         last = f", where={self.condition()}" if self.chance(0.4) else ""
         if last and near.name not in last:
-            last = f", where={near.name}.distance >= 0 and ({last[8:]})"
+            last = f", where={near.always} and ({last[8:]})"
         if kind:
             found = self._best(self.handle_met(kind), last)
         elif self.chance(0.3):
             one = self.condition()
             is_named = near.name in one or len(self.nears) == 1
-            whom = one if is_named else f"{near.name}.distance > 1 or {one}"
+            whom = one if is_named else f"not ({near.always}) or {one}"
             is_plain = near.name != whom and self.chance(0.5)
             found = f"count({whom})" if is_plain else f"count({near.name}{last})"
         elif self.chance(0.3):
             found = self._best(self.met(), last)
+        elif self.chance(0.3):
+            base = self.pick(near.bases)
+            ways = [f"mode({base}{self.pick(['m', 'u'])}{last})", f"sum({base}e, none=2.5{last})"]
+            ways += [f"(max({base}m, none=i32(7){last}) + 0)", f"mean({base}e{last}, none=0)"]
+            found = self.pick(ways)
         else:
             found = f"{self.pick(['sum', 'mean', 'min', 'max'])}({self.met()}{last})"
             found = f"({found} + 0)" if found[0] == "m" else found
@@ -202,9 +232,12 @@ class GridText:
 
     def _best(self, e: str, last: str) -> str:
         keys = [self.pick([self.met(), f"{self.met()} // 2", self.condition()])]
-        keys += [f"-{self.kin('distance')}"] if self.chance(0.3) else []
+        is_far = self.chance(0.3) and self.asked and not self.asked.is_everybody
+        keys += [f"-{self.kin('distance')}"] * bool(is_far)
         keys += [self.met()] if self.chance(0.3) else []
-        how = self.pick(["nearest", "choice", "max_by", "min_by"])
+        how = self.pick(["nearest" if is_far else "choice", "choice", "max_by", "min_by"])
+        if how == "choice" and self.chance(0.5):
+            last += f", weight={self.met()}"
         by = f", {', '.join(keys)}" if how.endswith("_by") else ""
         return f"{how}({e}{by}{last})"
 
@@ -243,11 +276,16 @@ class GridText:
 
     def exists(self) -> str:
         if self.asked and self.asked.is_cells and not self.home and self.chance(0.7):
-            return f"exists({self.asked.name}.{self.pick(STANDING)})"
+            is_full = self.chance(0.3)
+            kind = self.pick(["Sheep", "Tree"] if is_full else STANDING)
+            name = self.asked.name
+            return f"full({name}, {kind})" if is_full else f"exists({name}.{kind})"
         if self.home == "Patch":
             return "exists(goal)"
         kind = self.pick(["entity", "cell", "cell", *([] if self.home else ["tree"])])
         head = self.head(kind)
+        if kind == "cell" and not self.asked and self.chance(0.3):
+            return f"full({head}, {self.home or self.pick(['Sheep', 'Tree'])})"
         more = {"entity": OWNED, "cell": STANDING}.get(kind, ())
         inner = f".{self.pick(more)}" if more and not self.home and self.chance(0.7) else ""
         return f"exists({head}{inner})"
@@ -299,7 +337,10 @@ class GridText:
             ways += [f"random_empty({self.home or self.pick(STANDING)})"] * 2
         one = {"entity": ["Sheep", "Bird", "Purse"], "cell": ["Patch"], "tree": ["Tree"]}[kind]
         if self.home in ("", *one):
-            ways += [f"choice({self.home or self.pick(one)})"]
+            among = self.home or self.pick(one)
+            test = self.pick([f"{among}.x > 0", f"{among}.b or {among}.m == 2"])
+            ways += [f"choice({among})", f"choice({among}, where={test})"]
+        ways += ["self"] * (kind == {"Patch": "cell", "Tree": "tree"}.get(self.over, "entity"))
         return self.pick(ways)
 
     # Steps
@@ -307,8 +348,9 @@ class GridText:
     def assigned(self) -> str:
         field = self.pick([*NUMBERS, "x", "e", "m", "b", "way", "mate", "goal", "tree", "goal"])
         if field == "way":
-            if self.nears and self.chance(0.5):
-                self.asked = self.pick(self.nears)
+            far = [near for near in self.nears if not near.is_everybody]
+            if far and self.chance(0.5):
+                self.asked = self.pick(far)
                 value = f"sum({self.kin('offset')})"
                 self.asked = None
             else:
@@ -342,8 +384,8 @@ class GridText:
         self.heads[kind] += [name] * 2
         return text
 
-    def message(self) -> str:
-        row = self.row()
+    def message(self, row: str = "") -> str:
+        row = row or self.row()
         if self.turns and self.chance(0.4):
             field = self.pick([*NUMBERS, "b", *OF_KINDS.values()])
             if field == "b":
@@ -364,24 +406,44 @@ class GridText:
     def _target(self, row: str) -> str:
         """The component that a reference leads to."""
         *_, head, last = ["", *row.rstrip(".").split(".")]
+        if self.is_in_loop and not head and self.asked and not self.asked.is_cells:
+            return self.home
         if last in (*STANDING, *OWNED) and head:
             return last
         return "Tree" if last == "tree" or last.endswith("t") else "Patch"
 
     def fate(self) -> str:
-        where = f"where={self.condition()}"
-        kind = self.pick(["die", "destroy", "destroy", "spawn", "spawn"])
-        if kind == "die" and self.over != "Patch":
-            return f"die({where})"
-        if kind == "destroy":
-            return f"destroy({self.head(self.pick(['entity', 'tree']))}, {where})"
-        return f"spawn({', '.join(self.born())}, {where})"
+        ways = [way for way in CHANGES if self.over not in ("Patch", "Tree") or "<head" in way]
+        return self.say(*ways, "spawn(<born>, <once>)")
 
-    def born(self) -> list[str]:
+    def once(self) -> str:
+        return f"where={self.condition()}"
+
+    def kept(self) -> str:
+        """A component that an entity gets."""
+        name = self.pick(["Purse", "Note", "Coat", "Bird"])
+        return f"{name}(e={self.number()}, m=i32({self.leaf()}))"
+
+    def loop_over_neighbours(self, end: str) -> list[str]:
+        """A loop over one of the neighbourhoods."""
+        if not self.nears:
+            return []
+        self.asked = near = self.pick(self.nears)
+        self.is_in_loop = True
+        name, row = near.name, self.pick(near.bases)
+        steps = [f"{self.own('e')} += {self.number()}", self.message(row)]
+        steps += [f"{row}x = f32({self.leaf()})"] * (bool(self.turns) and self.chance(0.3))
+        if self.is_mortal and self.turns and not near.is_cells and self.chance(0.3):
+            steps += [f"destroy({name})", f"{self.own('e')} -= {row}e"]
+        steps += [f"if {self.condition()}:", f"    {end}"]
+        self.asked, self.is_in_loop = None, False
+        return [f"for {name} in {name}:", *(f"    {step}" for step in steps)]
+
+    def born(self) -> str:
         ways = ["Sheep", "Bird", "Bird Purse", "Tree", "Note Bird", "Sheep Coat"]
         names = self.pick(ways).split()
         found = [f"{name}({', '.join(self.given(name))})" for name in names]
-        return ["ram", *found] if names == ["Sheep"] and self.chance(0.5) else found
+        return ", ".join(["ram"] * (names == ["Sheep"] and self.chance(0.5)) + found)
 
     def given(self, name: str) -> list[str]:
         values = [f"e={self.number()}"] * self.chance(0.7)
@@ -393,14 +455,16 @@ class GridText:
 
     def kernel(self, name: str) -> str:
         lines = [f"  {name}:", *self.keys]
-        if "reach," in str(self.keys) and "{radius: reach" in str(self.keys):
-            lines += ["    args: {reach: i64}"]
+        lines += args_line("\n".join(self.keys), {"reach": "i64"})
         lines += [f'    where: "{self.condition()}"'] if self.chance(0.3) else []
         makers = [self.assigned, self.assigned, self.moved, self.message, self.local]
         makers += [self.fate, self.fate] if self.is_mortal else []
         steps = [self.pick(makers)() for _ in range(self.random.randrange(FEWEST, 7))]
         while idle := [step for k, step in enumerate(steps) if _is_idle(step, steps[k + 1 :])]:
             steps = [step for step in steps if step not in idle] or [self.assigned()]
+        if self.chance(0.6):
+            block = [self.nested(step, 0 if LOCAL.match(step) else 2) for step in steps]
+            return "\n".join([*lines, *block_lines([line for part in block for line in part])])
         return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
 
 
@@ -459,15 +523,18 @@ class CellsText(GridText):
     def kernel(self, name: str) -> str:
         text = super().kernel(name)
         uses = [local for local in self.locals if text.count(f"{local} =") == 1]
-        lines = "".join(f'    - "e += {local}"\n' for local in uses)
+        step = "      e += {}\n" if "steps: |" in text else '    - "e += {}"\n'
         self.locals = []
-        return text + lines
+        return text + "".join(map(step.format, uses))
+
+    def nested(self, step: str, depth: int) -> list[str]:
+        return [step]  # a loop would leave the columns
 
 
 def _is_idle(step: str, later: list[str]) -> bool:
     """Does nobody read the local name that it assigns?"""
     name = step.split(" ")[0]
-    return re.fullmatch(r"k\d+[a-z]", name) is not None and not any(
+    return LOCAL.match(step) is not None and not any(
         re.search(rf"\b{name}\b", one) for one in later
     )
 
@@ -478,13 +545,17 @@ RICH = {
 }
 
 
+LOCAL = re.compile(r"k\d+[a-z] = ")
+"""A step that assigns to a local."""
+
+
 def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
     """A schema with so many kernels of the world, and some of cells and of who stands on them."""
     of_patch, of_sheep = (
-        "".join(GridText(first + k, axes, home).kernel(f"k{k}") for k in (0, 1))
+        "".join(_legal(first + k, axes, home, f"k{k}") for k in (0, 1))
         for home in ("Patch", "Sheep")
     )
-    kernels = "".join(GridText(first + k, axes).kernel(f"k{k}") for k in range(count))
+    kernels = "".join(_legal(first + k, axes, "", f"k{k}") for k in range(count))
     return with_kernels(kernels, of_patch, of_sheep, axes, HOODS[first // 100 % 3], rich)
 
 
@@ -493,6 +564,17 @@ def cells_schema(first: int, count: int, axes: int) -> str:
     kernels = "".join(CellsText(first + k, axes).kernel(f"k{k}") for k in range(count))
     text = with_kernels("  none: {over: Bird, steps: [Bird.x += 1]}\n", kernels, "", axes)
     return text.replace("grid: {", f"grid: {{wrap: {str(first % 200 == 0).lower()}, ", 1)
+
+
+def _legal(seed: int, axes: int, home: str, name: str) -> str:
+    """A kernel of which the schema's rules have nothing to say: the first of several."""
+    texts = {"Patch": "", "Sheep": "", "": CROWD}
+    for attempt in counted():
+        text = GridText(seed + 10**6 * attempt, axes, home).kernel(name)
+        given = {**texts, home: text}
+        if checked(with_kernels(given[""], given["Patch"], given["Sheep"], axes))[0] is not None:
+            return text
+    raise AssertionError
 
 
 def with_kernels(

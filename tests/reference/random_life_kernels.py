@@ -1,20 +1,89 @@
 """Random schemas whose components have random policies, and random kernels of theirs: who refers to
-whom, is met by whom, is born and dies, in a continuous space or on a grid."""
+whom, is met by whom, is born and dies, in a continuous space or on a grid; and what kernels say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.reference.random_steps import StepText, args_line, block_lines
 from tests.support.world_package import checked
 
-KINDS = {"x": "f32", "e": "", "m": "i32"}
+KINDS = {"x": "f32", "e": "f64", "m": "i32"}
 """Fields that are numbers, and what makes a number of such a field's type."""
-OWNED = "Fox", "Elk", "Hare"
+NUMBERS = (
+    *("<own x>", "<own e>", "<own m>", "2", "0.5", "3", "<own_row>x", "<own_row>e", "<own_row>m"),
+    *("<own dx>", "<own_row>dn", "<own v>[<index>]", "<own c>[<index>, <index>]", "<own v>.z"),
+    *("<own_row>v[<index>]", "t", "u[<index>]", "(1 if <own db> else <own m>)"),
+    *("argmax(<own v>)", "argmin(<own c>)", "norm(<own v>)", "sum(vec(<own x>, t, <own m>))"),
+    *("min(rotate(vec(<own e>, t), 0.5))", "(~<own m>)", "(<own m> & <own m>)"),
+    *("(<own m> | 3)", "(<own m> ^ -1)", "(<own m> << i32(<own m>))", "(<own m> >> 40)"),
+)
+"""What is written for a number, where questions are asked too; `<name argument>` stands for what a
+method gives."""
+DRAWN = (
+    *("random()", "randrange(9)", "exponential(<own x>)", "poisson(<own e> * <own e>)"),
+    *("(1 if bernoulli(<own x>) else 0)", "poisson(600)", "uniform(<own x>, t)", "normal(3).y"),
+)
+OF_TICK = "tick", "(tick + tick)", "(tick * tick)", "(tick // tick)", "(tick % tick)"
+ASKED = {
+    "number": (
+        *("sum(<met_number><where>)", "mean(<met_number><where>)", "count(<condition>)"),
+        *("(min(<met_number><where>) + 0)", "(max(<met_number><where>) + 0)"),
+        *("count(other<where>)", "mode(<met m><where>)", "mean(<met x>, none=f32(<own e>)<where>)"),
+        *("sum(<met e>, none=<own e><where>)", "(min(<met m>, none=i32(7)<where>) + 0)"),
+    ),
+    "": (
+        *("choice(<one><where>)", "max_by(<one>, <met m><where>)", "nearest(<one><where>)"),
+        *("min_by(<one>, <met_number><where>)", "choice(<one>, weight=<met_number><where>)"),
+        *("choice(<one><where>, weight=<met x> - t)", "max_by(<one>, <condition>, <met x>)"),
+    ),
+}
+"""Questions for numbers, and for whatever one of the neighbours has."""
+CONDITIONS = (
+    *("<leaf> < <leaf>", "<leaf> <= <leaf>", "<leaf> != <leaf>", "<leaf> > <leaf>", "<own b>"),
+    *("<exists>", "not (<exists>)", "(<own db> and <leaf> > 1)", "(<own b> or <exists>)"),
+    "(<leaf> > 0 if <own b> else <own mate> != <own mate>)",
+)
+ASSIGNED = (
+    *("<own v>[<index>] += f64(<number>)", "<own c>[<index>, <index>] = i32(<number>)"),
+    *("<own v>.y = f64(<number>)", "<own v> = vec(f64(<number>), 1, <own v>.x)"),
+    *("u[<index>] += f64(<number>)", "u = u * 2 + <own v>", "t = f64(<number>)"),
+    *("t -= f64(<number>)", "h = <handle entity>", "<own m> ^= i32(<leaf>)"),
+    *("<own b> = <condition>", "<own mate> = <handle entity>", "<own e> /= f64(<number>)"),
+)
+"""Steps that assign to the row's own, to elements and to locals."""
+IN_TURNS = (
+    *("<row>x = f32(<number>)", "<row>v[<index>] = f64(<number>)", "<row>mate = <own mate>"),
+    *("<row>m ^= i32(<own m>)", "<row>v.x *= f64(<number>)", "<row>c[<index>, <index>] -= i32(1)"),
+)
+"""Assignments to others in turns."""
+OF_NEIGHBOURS = (
+    *("<met x> = f32(<leaf>)", "<met mate> = <own mate>", "destroy(other)", "<met v>.x += t"),
+    *("<met v>[<index>] *= 2", "<met m> ^= 5", "<met b> = <condition>", "<met e> = -<met e>"),
+)
+"""What a loop over neighbours does to them in turns."""
+CHANGES = (
+    *("spawn(<newborn Fox><once>)", "spawn(<newborn Rock><once>)", "spawn(<newborn Elk><once>)"),
+    *("spawn(<newborn Fox>, <newborn Elk><once>)", "spawn(<newborn Fox>, <newborn Hare><once>)"),
+    *("die(<once>)", "destroy(<handle><once>)", "destroy(<handle><once>)"),
+    *("add(<newborn><once>)", "add(<handle entity>, <newborn><once>)"),
+    *("add(<handle entity>, <newborn>, replace=true<once>)", "remove(<owned><once>)"),
+    "remove(<handle entity>, <owned><once>)",
+)
+"""Steps by which entities come and go, or get and lose components."""
+ORDERS = (
+    *("", "", "", "", "rows", "random", "given", "given", "{random: 9}", "{random: many}"),
+    *("{by: <own m>}", "{by: -<own dx>}", "{by: <own e> / <own v>.x}"),
+)
+LOCALS = "t = f64(<number>)", "u = f64(<own v>)", "h = <handle entity>"
+READ_LOCALS = "<own e> += t", "<own v> = u", "<own mate> = h"
+OWNED = ("Fox", "Elk", "Hare")
 """Components that entities have; Elk alone is nowhere, Fox and Elk together are the pack."""
 PLACED = "Fox", "Hare", "Rock"
 PACK = "Fox", "Elk"
 MEMBERS = {"pack": PACK}
+DERIVED = "derived: {dx: x * 2 + f32(m), dn: norm(v) - dx, db: b or e > m}\n"
 SPACE = """\
 component: {name}
 {policies}space: {{field: at, wrap: [5, 0]}}
@@ -49,10 +118,11 @@ class Land:
     def text(self, kernels: dict[str, str]) -> str:
         """The schema with kernels of components, and of the world by the name ""."""
         fields = "x: {type: f32, default: 1.5}, e: f64, m: i32, b: bool, mate: entity"
+        fields += ', v: "f64[3]", c: "i32[2,2]"'
         fields += "".join(f", {name.lower()}: id<{name}>" for name in self.with_ids)
         parts = []
         for name, keys in self.policies.items():
-            policies = "".join(f"{key}: {value}\n" for key, value in keys.items())
+            policies = "".join(f"{key}: {value}\n" for key, value in keys.items()) + DERIVED
             text = NO_LOCATION if name == "Elk" else GRID if self.is_grid else SPACE
             own = f"kernels:\n{kernels[name]}" if name in kernels else ""
             parts.append(text.format(name=name, policies=policies, fields=fields) + own)
@@ -86,31 +156,41 @@ def _partition(random: Random) -> dict[str, str]:
     return {"partition": f"{{start: {random.choice(['active', 'inactive'])}}}"}
 
 
-class LifeText:
+class LifeText(StepText):
     """One random kernel in a land; `home` is the component whose own it is, "" the world."""
 
     def __init__(self, random: Random, land: Land, home: str = "") -> None:
-        self.random, self.pick, self.land, self.home = random, random.choice, land, home
+        super().__init__(random)
+        self.land, self.home = land, home
         self.over = home or self.pick([*OWNED, "Fox", "Rock", "pack", "pack"])
         self.members = MEMBERS.get(self.over, (self.over,))
-        self.turns = self.pick(["", "", "rows", "random"])
         self.kinds = ["entity", *([home] if home in land.with_ids else [])]
         if not home:
             self.kinds += land.with_ids
         self.sent: dict[str, str] = {}
-        self.near = self._near()
         self.is_asked = False
-
-    def chance(self, probability: float) -> bool:
-        return self.random.random() < probability
+        self.turns = self.filled(self.pick(ORDERS))
+        self.is_everybody = self.chance(0.2)
+        self.near = self._near()
 
     def own(self, name: str) -> str:
         return name if self.home else f"{self.pick(self.members)}.{name}"
+
+    def index(self) -> str:
+        """A number of an element, which there may not be."""
+        drawn = [] if self.is_asked else ["randrange(4)"]
+        own = [self.own("m"), f"({self.own('m')} & 1)", *self.counters]
+        return self.pick(["0", "1", *own, f"i32({self.own('x')})", *drawn])
+
+    def owned(self) -> str:
+        return self.pick(OWNED)
 
     # Neighbours
 
     def _near(self) -> str:
         """Who is asked: a component or the pack, or nobody."""
+        if self.is_everybody and not self.home:
+            return self.pick([*OWNED, "Rock", "pack"])
         if self.over == "Elk" or self.chance(0.2):
             return ""
         if self.home:
@@ -119,6 +199,16 @@ class LifeText:
             return self.pick([*PLACED, "pack"])
         return self.pick(["Fox", "pack"]) if "Fox" in self.members else self.over
 
+    def _near_text(self) -> str:
+        """Who is asked, as written: who is how far, or everybody."""
+        if self.is_everybody:
+            return f"{{among: {self.near}}}"
+        radii = ["0.75", "1.5", "4", self.own("x"), self.own("m")]
+        radius = self.pick(["1", "2", self.own("m")] if self.land.is_grid else radii)
+        hood = self.pick(["", ", hood: von_neumann", ", hood: axes"]) * self.land.is_grid
+        among = "" if self.home and not self.land.is_grid else f", among: {self.near}"
+        return f"{{radius: {radius}{among}{hood}}}"
+
     def met(self, name: str) -> str:
         """A field of the neighbour who is asked."""
         return f"other.{name}" if self.home else f"other.{self._met_member()}.{name}"
@@ -126,53 +216,70 @@ class LifeText:
     def _met_member(self) -> str:
         return self.pick(MEMBERS.get(self.near, (self.near,)))
 
+    def met_number(self) -> str:
+        far = "<met e>" if self.is_everybody else "other.distance"
+        ways = "<met x>", "<met m>", "<met dx>", "<met v>[<index>]", "<met c>[<index>, 1]", far
+        return self.say(*ways)
+
+    def where(self) -> str:
+        return f", where={self.condition()}" if self.chance(0.3) else ""
+
     def asked(self, kind: str) -> str:
         """A question: for a number, a condition or what leads to a row."""
         self.is_asked = True
-        where = f", where={self.condition()}" if self.chance(0.3) else ""
         of_it = {"number": self.met(self.pick([*KINDS])), "bool": self.met("b")}
-        one = of_it[kind] if kind in of_it else self._asked_handle(kind)
-        ways = [f"nearest({one}{where})", f"choice({one}{where})"]
-        ways += [f"max_by({one}, {self.met('m')}{where})", f"min_by({one}, distance{where})"]
-        if kind == "number":
-            ways += [f"{how}({one}{where})" for how in ("sum", "mean")]
-            ways += [f"({how}({one}{where}) + 0)" for how in ("min", "max")]
-            ways += [f"count({self.condition()})", f"count(other{where})"]
+        one_asked = of_it[kind] if kind in of_it else self._asked_handle(kind)
+        ways = ASKED["number"] if kind == "number" and self.chance(0.6) else ASKED[""]
+        if self.is_everybody:
+            ways = tuple(one for one in ways if "nearest" not in one)
+        text = self.say(*(one.replace("<one>", one_asked) for one in ways))
         self.is_asked = False
-        return self.pick(ways)
+        return text
 
     def _asked_handle(self, kind: str) -> str:
         """The neighbour itself where it is of this kind, else a field of it."""
-        of_itself = "Rock" if self.near == "Rock" else "Patch" if self.near == "Patch" else "entity"
+        of_itself = "Rock" if self.near == "Rock" else "entity"
         if kind == of_itself and self.chance(0.8):
             return "other"
         return self.met("mate" if kind == "entity" else kind.lower())
 
     # Expressions
 
-    def handle(self, kind: str, depth: int = 1) -> str:
+    def handle(self, kind: str = "", depth: int = 1) -> str:
         """What leads to a row: an entity, or an id of a component's."""
+        kind = kind or self.pick(self.kinds)
         ways = [self.own("mate" if kind == "entity" else kind.lower())]
         if depth:
             ways += [f"{self.row(depth - 1)}{'mate' if kind == 'entity' else kind.lower()}"]
         if self.near and not self.is_asked and depth:
             ways += [self.asked(kind)] * 3
         if kind == "entity":
-            ways += ["entity"] * (self.over != "Rock")
+            ways += ["entity", "self"] * (self.over != "Rock") + self._handles()
             if not self.is_asked and self.home != "Rock":
-                ways += [f"choice({self.home or self.pick(OWNED)})"]
+                ways += [self._chosen(self.home or self.pick(OWNED))]
         elif kind == "Rock" and not self.is_asked and self.home in ("", "Rock"):
-            ways += ["choice(Rock)"]
+            ways += [self._chosen("Rock"), *["self"] * (self.over == "Rock")]
         return self.pick(ways)
+
+    def _chosen(self, component: str) -> str:
+        """A choice of those who live, or of some of them."""
+        tests = ["m > 0", "b", "dx < {}.x", "v[1] >= 0 and {}.db"]
+        test = f"{component}.{self.pick(tests)}".replace("{}", component)
+        return f"choice({component}{f', where={test}' if self.chance(0.5) else ''})"
+
+    def _handles(self) -> list[str]:
+        """The local that leads to an entity, if there is one."""
+        return ["h"] * (self.has_locals and self.home != "Rock")
 
     def row(self, depth: int = 1) -> str:
         """What is written before a field of another row."""
         kind = self.pick([one for one in self.kinds if one != "entity" or self.home != "Rock"])
         ways = [self.own("mate" if kind == "entity" else kind.lower())]
         ways += ["entity"] * (kind == "entity" and self.over != "Rock")
+        ways += self._handles() * (kind == "entity")
         if depth:
             ways += [f"{self.row(depth - 1)}{'mate' if kind == 'entity' else kind.lower()}"]
-        if self.near and not self.is_asked:
+        if self.near and not self.is_asked and not self.is_everybody:
             ways += [f"nearest({self._asked_handle(kind)})"] * 2
         head = self.pick(ways)
         return f"{head}.{self.home or self.pick(OWNED)}." if kind == "entity" else f"{head}."
@@ -183,33 +290,11 @@ class LifeText:
 
     def leaf(self) -> str:
         if self.is_asked and self.chance(0.6):
-            return self.pick([self.met(self.pick([*KINDS])), "distance"])
-        if self.near and not self.is_asked and self.chance(0.5):
+            return self.met_number()
+        if self.near and not self.is_asked and self.chance(0.4):
             return self.asked("number")
-        ways = [self.own(self.pick([*KINDS])), self.pick(["2", "0.5", "3"])]
-        ways += [f"{self.own_row()}{self.pick([*KINDS])}"] * 2
-        ways += (
-            [] if self.is_asked else ["random()", "randrange(9)", self.drawn(), self.of_elements()]
-        )
-        if not self.home:
-            ways += [f"(tick {self.pick(['+', '*', '//', '%', '-'])} tick)", "tick"]
-        return self.pick(ways)
-
-    def drawn(self) -> str:
-        """A number by chance, of a distribution with a parameter."""
-        parameter = self.own(self.pick(["x", "e"]))
-        ways = [f"exponential({parameter})", f"poisson({parameter} * {parameter})"]
-        return self.pick([*ways, f"(1 if bernoulli({parameter}) else 0)", "poisson(600)"])
-
-    def of_elements(self) -> str:
-        """A number of the elements of a vector, or of an integer's bits."""
-        numbers = [self.own(self.pick([*KINDS])) for _ in range(3)]
-        function = self.pick(["argmin", "argmax", "norm", "sum", "min"])
-        whole, bits = self.own("m"), self.pick(["3", "-1", self.own("m")])
-        shifted = self.pick(["1", "40", "-2", self.own("m")])
-        ways = [f"{function}(vec({', '.join(numbers)}))"] * 2
-        ways += [f"({whole} {self.pick(['&', '|', '^'])} {bits})", f"(~{whole})"]
-        return self.pick([*ways, f"({whole} {self.pick(['<<', '>>'])} i32({shifted}))"])
+        ways = [*NUMBERS, *(() if self.home else OF_TICK[: 2 + self.random.randrange(4)])]
+        return self.say(*ways, *(() if self.is_asked else DRAWN), *self.counters)
 
     def own_row(self) -> str:
         """A row that a field of the own row leads to."""
@@ -226,21 +311,21 @@ class LifeText:
         return self.pick([*ways, f"({one} / {other})", f"abs({one})"])
 
     def condition(self) -> str:
-        ways = [f"{self.leaf()} {self.pick(['<', '<=', '!=', '>'])} {self.leaf()}"] * 2
-        ways += [self.own("b"), self.exists(), f"not ({self.exists()})"]
-        return self.pick([*ways, *([self.met("b")] if self.is_asked else [])])
+        ways = [*CONDITIONS, *(["<met b>", "<met db>"] if self.is_asked else [])]
+        return self.say(*ways)
 
     def exists(self) -> str:
-        return f"exists({self.pick([self.own_row().rstrip('.'), self.own('mate')])})"
+        mates = [] if self.home == "Rock" else [self.own("mate")]
+        return f"exists({self.pick([self.own_row().rstrip('.'), *mates])})"
 
     # Steps
 
     def assigned(self) -> str:
-        name = self.pick([*KINDS, "b", "mate", "handle"])
-        if name == "b":
-            return f"{self.own('b')} = {self.condition()}"
-        if name in ("mate", "handle"):
-            kind = "entity" if name == "mate" else self.pick(self.kinds)
+        if self.chance(0.5):
+            return self.say(*ASSIGNED)
+        name = self.pick([*KINDS, "handle"])
+        if name == "handle":
+            kind = self.pick(self.kinds)
             return f"{self.own('mate' if kind == 'entity' else kind.lower())} = {self.handle(kind)}"
         return f"{self.own(name)} {self.pick(['=', '+=', '-='])} {KINDS[name]}({self.number()})"
 
@@ -258,11 +343,15 @@ class LifeText:
         return f"{base}at += {self.pick(['0.5', f'{base}x', 'f32(random(2))'])}"
 
     def message(self) -> str:
-        row, name = self.plain_row(), self.pick([*KINDS, "b"])
+        if self.turns and self.chance(0.4):
+            return self.say(*IN_TURNS)
+        row, name = self.plain_row(), self.pick([*KINDS, "b", "mate"])
+        if name == "mate":
+            return f"{row}mate = {self.handle('entity', 0)}"
         if name == "b":
             return f"{row}b = {row}b {self._way(row, name, ('or', 'and'))} {self.condition()}"
         value = f"{KINDS[name]}({self.number()})"
-        way = self._way(row, name, ("+=", "-=", "min", "max"))
+        way = self._way(row, name, ("+=", "-=", "min", "max", "="))
         if way in ("min", "max"):
             return f"{row}{name} = {way}({row}{name}, {value})"
         return f"{row}{name} {way} {value}"
@@ -273,14 +362,10 @@ class LifeText:
         return self.sent.setdefault(f"{target.title()}.{name}", self.pick(ways))
 
     def fate(self) -> str:
-        where = f", where={self.condition()}" if self.chance(0.8) else ""
-        kind = self.pick(["die", "destroy", "destroy", "spawn", "spawn"])
-        if kind == "die":
-            return f"die({where.removeprefix(', ')})"
-        if kind == "destroy":
-            return f"destroy({self.handle(self.pick(self.kinds))}{where})"
-        names = self.pick([["Fox"], ["Hare"], ["Rock"], ["Fox", "Elk"], ["Elk"], ["Fox", "Hare"]])
-        return f"spawn({', '.join(map(self.newborn, names))}{where})"
+        return self.filled(self.pick(CHANGES)).replace("(, ", "(")
+
+    def once(self) -> str:
+        return f", where={self.condition()}" if self.chance(0.8) else ""
 
     def kept(self) -> list[str]:
         """Steps that use the handle of who is born."""
@@ -308,8 +393,10 @@ class LifeText:
         reads = [f"{self.own('e')} += {row}e" for row in rows]
         return [*reads, f"{self.own('b')} = exists({rows[-1][:-1]})", f"destroy({prey})"]
 
-    def newborn(self, name: str) -> str:
-        given = [f"e={self.number()}", f"mate={self.own('mate')}"][: self.random.randrange(3)]
+    def newborn(self, name: str = "") -> str:
+        name = name or self.owned()
+        given = [f"e={self.number()}", f"mate={self.own('mate')}", f"v={self.own('v')}"]
+        given = given[: self.random.randrange(4)]
         if name in self.members and name in PLACED and not self.land.is_grid:
             given += [f"at={'' if self.home else f'{name}.'}at"]
         return f"{name}({', '.join(given)})"
@@ -317,64 +404,51 @@ class LifeText:
     def kernel(self, name: str) -> str:
         lines = [f"  {name}:", *([] if self.home else [f"    over: {self.over}"])]
         lines += [f"    turns: {self.turns}"] if self.turns else []
-        radius = self.pick(["1", "2"] if self.land.is_grid else ["0.75", "1.5", "4"])
-        if self.near:
-            among = "" if self.home and not self.land.is_grid else f", among: {self.near}"
-            lines += [f"    near: {{radius: {radius}{among}}}"]
+        lines += [f"    near: {self._near_text()}"] if self.near else []
         lines += [f'    where: "{self.condition()}"'] if self.chance(0.3) else []
+        opening = list(map(self.filled, LOCALS)) if self.chance(0.6) else []
+        self.has_locals = bool(opening)
+        closing = list(map(self.filled, READ_LOCALS)) if opening else []
         makers = [self.assigned, self.assigned, self.message, self.message, self.moved]
         makers += [] if self.home else [self.fate, self.fate]
         steps = [self.pick(makers)() for _ in range(self.random.randrange(2, 5))]
-        if self.turns and not self.home and self.chance(0.6):
+        if self.turns and not self.home and self.chance(0.3):
             steps = [*self.hunted(), *steps[:2]]
         if not self.home and self.chance(0.3):
             steps = [*steps[:1], *self.kept(), *steps[1:2]]
-        if self.chance(0.5):
-            return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in steps), ""])
-        block = [line for step in steps for line in self.nested(step)]
-        lines += ["    at_most: 3"] * any("while " in line for line in block)
-        return "\n".join([*lines, "    steps: |", *(f"      {line}" for line in block), ""])
+        is_block = self.chance(0.7)
+        block = [line for step in steps for line in (self.nested(step, 2) if is_block else [step])]
+        block = [*opening, *block, *closing]
+        if is_block and self.turns and self.chance(0.2):
+            block += [f"{self.own('e')} += by"]
+        text = self.turns + "\n".join(block)
+        lines += args_line(text, {"many": "i32", "by": "{type: f64, each: true}"})
+        if is_block:
+            return "\n".join([*lines, *block_lines(block)])
+        return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in block), ""])
 
-    def nested(self, step: str) -> list[str]:
-        """A step, often within a branch or a loop."""
-        kind = self.pick(["", "", "if", "if", "else", "range", "while", "near", "return"])
-        test = f"if {self.condition()}:"
-        match kind:
-            case "if":
-                other = self.pick([[], [f"elif {self.condition()}:", f"    {self.assigned()}"]])
-                return [test, f"    {step}", *other]
-            case "else":
-                return [test, f"    {step}", "else:", f"    {self.assigned()}"]
-            case "range":
-                bound = self.pick(["2", "randrange(4)", f"i32({self.own('m')}) % 3"])
-                counted = f"    {self.own('e')} += f64(turn) * {self.leaf()}"
-                end = self.pick(["break", "continue", "return", "pass"])
-                within = [f"    if turn > 0 and {self.condition()}:", f"        {end}"]
-                return [f"for turn in range({bound}):", counted, *within, f"    {step}"]
-            case "while":
-                return [f"while {self.condition()}:", f"    {step}"]
-            case "near" if self.near:
-                return self._near_loop()
-            case "return":
-                return [step, test, "    return"]
-        return [step]
-
-    def _near_loop(self) -> list[str]:
+    def loop_over_neighbours(self, end: str) -> list[str]:
         """A loop over neighbours, which asks none of them."""
+        if not self.near:
+            return []
         self.is_asked = True  # so that nobody else is asked within
+        steps = [self.filled(f"<own e> += {self.say(*DRAWN)}")] * self.chance(0.5)
+        if self.turns:
+            steps += [self.say(*OF_NEIGHBOURS) for _ in range(self.random.randrange(3))]
+        steps += [self._to_neighbour(), f"if {self.condition()}:", f"    {end}"]
+        steps += [self.filled("<own e> -= <met dx>")] * self.chance(0.5)
+        self.is_asked = False
+        return ["for other in other:", *(f"    {step}" for step in steps)]
+
+    def _to_neighbour(self) -> str:
+        """A message to the neighbour of a loop."""
         name = self.pick([*KINDS])
         row = "other." if self.home else f"other.{self._met_member()}."
-        sign = self._way(row, name, ("+=", "-="))
-        value = f"{KINDS[name]}({self.leaf()} + {self.pick(['other.distance', '1'])})"
-        sign = sign if sign in ("+=", "-=") else ""
-        text = f"{row}{name} {sign} {value}"
-        if not sign:
-            way = self.sent[f"{row.rstrip('.').split('.')[-1].title()}.{name}"]
-            text = f"{row}{name} = {way}({row}{name}, {value})"
-        test = f"if {self.condition()}:"
-        self.is_asked = False
-        end = self.pick(["break", "continue", "return", "pass"])
-        return ["for other in other:", f"    {text}", f"    {test}", f"        {end}"]
+        way = self._way(row, name, ("+=", "-="))
+        value = f"{KINDS[name]}({self.leaf()} + 1)"
+        if way in ("min", "max"):
+            return f"{row}{name} = {way}({row}{name}, {value})"
+        return f"{row}{name} {way} {value}"
 
 
 def schema(seed: int, count: int) -> str:

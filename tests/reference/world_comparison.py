@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_testing.reference.run import Run
-from ecsgen_testing.reference.schema import Component, Field, Schema
+from ecsgen_testing.reference.schema import Component, Field, Kernel, Schema
 from ecsgen_testing.reference.spaces import FIRST_CELL
-from ecsgen_testing.reference.world import Row, World
+from ecsgen_testing.reference.world import Change, Row, World
 from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import Generator
 
@@ -22,6 +23,8 @@ from tests.support.reference_schemas import read
 
 LONGEST = 0, 11, 5, 3
 """Axes of a grid, by how many it has."""
+SIZES = 5.0, 1.0, 2.0, 0.0
+"""Sizes of a continuous space's axes; an axis of 0 is open."""
 BACKENDS_AT_ONCE = ["numpy", pytest.param("numba", marks=pytest.mark.soak)]
 if os.environ.get("NUMBA_DISABLE_JIT"):
     BACKENDS_AT_ONCE = ["numba"]
@@ -35,6 +38,9 @@ def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any
     axes = len(schema.components["Patch"].shape)
     world = module.World(patch=random.integers(1, LONGEST[axes], axes, endpoint=True).tolist())
     world.patch.wrap = tuple((random.random(axes) < 0.5).tolist())
+    for name, component in schema.components.items():
+        if component.space:
+            manager(world, name).wrap = tuple(random.choice(SIZES, 2).tolist())
     entities = world.entities.create_many(count)
     for name, component in schema.components.items():
         if not component.shape:
@@ -79,7 +85,9 @@ def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
 
 def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
     if one.shape:
-        return random.integers(-2, 3, one.shape).tolist()
+        numbers = random.integers(-2, 3, one.shape)
+        halves: list[Any] = (numbers / 2 if one.type[0] == "f" else numbers).tolist()
+        return halves
     if one.type[0] == "f" and random.random() < 0.9:
         return float(random.integers(-3, 4)) / 2
     if one.type == "i8" or (one.type[1:].isdigit() and random.random() < 0.95):
@@ -94,6 +102,7 @@ class Nursery:
 
     def __init__(self, world: Any) -> None:
         self.world = world
+        self.changes = list[Change]()
         self.dead: dict[int | Row, None] | None = None
         """Who has died, once all rows have run."""
         self._taken = 0
@@ -134,6 +143,11 @@ class Nursery:
                 part.destroy_many(np.sort(found[found != NIL]))
 
         world.entities.dispatch.run(bury)  # callbacks are called last
+        removed = [change for change in self.changes if change.cells is None]
+        for name in dict.fromkeys(change.component for change in removed):
+            owners = dict.fromkeys(change.owner for change in removed if change.component == name)
+            part = manager(world, name)
+            part.remove_many([one for one in owners if one in world.entities and part.has(one)])
         world.entities.create_reserved(newborn)
         return world
 
@@ -148,23 +162,29 @@ class Match:
         world.seed = seed
 
     def play(self, name: str, rows: Any = None, **arguments: Any) -> Run:
-        """Call a kernel of both; a component's own one, if these rows are given, for them alone."""
+        """Call a kernel of both; one over a component, if these rows are given, for them alone."""
         judge = mirrored(self.world, self.text)
         judge.seed(self.seed)
         judge.calls = self.calls
         judge.new_handles = nursery = Nursery(self.world)
-        home = judge.schema.kernel(name).home
-        holder = manager(self.world, home) if home else self.world
-        given = arguments if rows is None else {**arguments, "rows": rows}
-        places = None if rows is None else [*np.searchsorted(rows_of(holder), rows)]
+        kernel = judge.schema.kernel(name)
+        holder = manager(self.world, kernel.home) if kernel.home else self.world
+        given, places = dict(arguments), None
+        if rows is not None:
+            given["rows"] = rows
+            places = [*np.searchsorted(rows_of(manager(self.world, kernel.over)), rows)]
+        for key in (key for key, argument in kernel.args.items() if argument.is_each):
+            given[key], arguments[key] = self.each(judge, kernel, rows)
         with np.errstate(all="ignore"):
             run = Run(judge, name, places, arguments)
+            nursery.changes = run.changes
             run.act()
             nursery.dead = run.despawned
             run.apply()
         before, died = self.versions(), list[int]()
         watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "(?s).* passes", RuntimeWarning)  # of loops
             getattr(holder, name.rpartition(".")[2])(**given)
         watch.cancel()
         assert died == [one for one in run.despawned if not isinstance(one, Row)]
@@ -175,6 +195,27 @@ class Match:
             assert self.versions() == before
         self.assert_standing()
         return run
+
+    def some_rows(self, kernel: Kernel, random: Generator) -> Any:
+        """Some rows of the component that a kernel is over, in any order, some twice where turns
+        are given; None of a group or query."""
+        if kernel.over not in self.schema.components:
+            return None
+        rows = random.permutation(rows_of(manager(self.world, kernel.over)))
+        some: list[int] = rows[: len(rows) // 2].tolist()
+        return [*some, *some[::2]] if kernel.turns == "given" else some
+
+    def each(self, judge: World, kernel: Kernel, rows: Any) -> tuple[Any, Any]:
+        """A value for each row that a call takes one for, and for each that the judge runs."""
+        if rows is not None:
+            return (numbers := np.arange(len(rows)) % 7 / 2), numbers
+        if kernel.home and kernel.turns != "given":
+            part = manager(self.world, kernel.home)
+            return (numbers := np.arange(part.data.n) % 7 / 2), numbers[rows_of(part)]
+        actors = judge.actors(kernel.over)
+        if kernel.over in judge.schema.components and not kernel.home:
+            actors = [actor for actor in actors if actor[kernel.over].is_active]
+        return (numbers := np.arange(len(actors)) % 7 / 2), numbers
 
     def versions(self) -> list[int]:
         return [manager(self.world, name).version for name in self.schema.components]
