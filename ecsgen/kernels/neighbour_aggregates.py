@@ -82,7 +82,8 @@ class NeighbourScope:
         if len(self.members) > 1 or component.owner == "none" or component.instances == "one":
             return self.itself(node)
         if component.ids:
-            return tree.NeighbourField(Type("u32"), tree.ID_SLOT, owner, self.name)
+            kind = Type("u64", (), f"id<{component.name}>")
+            return tree.NeighbourField(kind, tree.ID_SLOT, owner, self.name)
         message = f"rows of {quote(component.name)} have nothing to draw random numbers by"
         raise KernelError("E812", message, node, "give it ids: true")
 

@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.random_numbers import (
+    call_key,
+    pass_number,
+    row_stem,
+    unit_number,
+    word,
+)
 
 from ecsgen.config import BACKENDS
 from tests.support.world_package import world_package
@@ -155,3 +162,34 @@ def test_messages_to_neighbours_arrive_after_the_last_row(backend: Any) -> None:
     world.spread()
     assert data.hits.tolist() == expected_hits.tolist()
     assert data.heat.tolist() == expected_heat.tolist()
+
+
+LEAVES = """\
+component: Leaf
+instances: many
+ids: true
+space: {field: at}
+fields: {at: "f32[2]", sum: f64}
+kernels:
+  fixed: {near: 1, steps: ["for other in other: sum += random()"]}
+  own: {near: {radius: sum}, steps: ["for other in other: sum += random()"]}
+---
+world: Tree
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["fixed", "own"])
+def test_of_many_a_pair_draws_by_its_ids(backend: Any, name: str) -> None:
+    world = world_package(LEAVES, f"leaves_{backend}", backend).Tree()
+    first, other = world.entities.create_many(2)
+    world.leaf.create_many([first, first, other])
+    world.leaf.destroy(0)  # its id's number is used again
+    world.leaf.create_many([first], sum=1)
+    world.leaf.data.sum = 1
+    ids, key = [int(i) for i in world.leaf.id_of_many(range(3))], call_key(0, f"Leaf.{name}", 0)
+    getattr(world.leaf, name)()
+    for row, who in enumerate(ids):
+        pairs = [pass_number(who, whom) for whom in ids if whom != who]
+        drawn = [unit_number(word(row_stem(pair, key), 0)) for pair in pairs]
+        assert world.leaf.data.sum[row] == pytest.approx(1 + sum(drawn), rel=1e-15)
