@@ -52,8 +52,10 @@ def squares(cells: NDArray[Any], colours: Sequence[str]) -> str:
     width, height = cells.shape
     paths = []
     for number, colour in enumerate(colours, 1):
-        places = np.argwhere(cells == number).tolist()
-        path = "".join(f"M{x} {height - 1 - y}h1v1h-1z" for x, y in places)
+        edges = np.diff(np.pad(cells == number, ((0, 0), (1, 1))).astype(int), axis=1)
+        bottoms, tops = (np.argwhere(edges == edge) for edge in (1, -1))
+        runs = np.column_stack([bottoms, tops[:, 1]]).tolist()  # of cells above each other
+        path = "".join(f"M{x} {height - top}h1v{top - y}h-1z" for x, y, top in runs)
         paths.append(f'<path fill="{colour}" d="{path}"/>')
     scale = f"scale({SIDE / width} {SIDE / height})"
     return frame([f'<g shape-rendering="crispEdges" transform="{scale}">', *paths, "</g>"])

@@ -25,7 +25,7 @@ def at_once(world: Any, prize: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    chosen = options(__doc__, __file__, arguments, side=99, prize=1.9, steps=46)
+    chosen = options(__doc__, __file__, arguments, side=99, prize=1.9, steps=40)
     made = package("dilemma")
     together, apart = (players(made, chosen.side, chosen.prize, chosen.seed) for _ in range(2))
     print("step   cooperating at once   in turns")

@@ -24,7 +24,7 @@ def flow(world: Any) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(
-        __doc__, __file__, arguments, side=200, count=50, fastest=5, dawdling=0.25, steps=200
+        __doc__, __file__, arguments, side=120, count=30, fastest=5, dawdling=0.25, steps=120
     )
     world = ring(package("traffic"), chosen.side, chosen.count, chosen.seed)
     speeds = np.zeros((chosen.side, chosen.steps + 1), int)
