@@ -1,11 +1,10 @@
-"""The prisoner's dilemma on a grid: at once one traitor begins a kaleidoscope, in turns all defect."""
+"""The prisoner's dilemma on a grid: a kaleidoscope at once, in turns nobody to trust."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from _models import options, package, squares
 
 
@@ -28,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options(__doc__, __file__, arguments, side=99, prize=1.9, steps=40)
     made = package("dilemma")
     together, apart = (players(made, chosen.side, chosen.prize, chosen.seed) for _ in range(2))
+    before = together.player.data.cooperates
     print("step   cooperating at once   in turns")
     for step in range(chosen.steps + 1):
         if step % max(1, chosen.steps // 5) == 0:
@@ -38,12 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             at_once(together, chosen.prize)
             apart.player.take_turns(chosen.prize)
     shown = (1 + together.player.data.cooperates + 2 * before).reshape(chosen.side, chosen.side)
-    colours = [
-        "#b5482f",
-        "#3f8f4f",
-        "#efb118",
-        "#4269d0",
-    ]  # defect; cooperate again, no more, still
+    # Who defects, cooperates again, no more, and still.
+    colours = ["#b5482f", "#3f8f4f", "#efb118", "#4269d0"]
     chosen.svg.write_text(squares(shown, colours), encoding="utf-8")
 
 

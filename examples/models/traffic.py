@@ -36,11 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{step:4}   {flow(world):4.2f}")
         if step < chosen.steps:
             world.car.drive(chosen.fastest, chosen.dawdling)
-    colours = [
-        "#b5482f",
-        *["#efb118"] * (chosen.fastest // 2),
-    ]  # who stands, who is slow, the others
-    colours += ["#4269d0"] * (chosen.fastest + 1 - len(colours))
+    slow = chosen.fastest // 2
+    # Who stands, who is slow, and the others.
+    colours = ["#b5482f", *["#efb118"] * slow, *["#4269d0"] * (chosen.fastest - slow)]
     chosen.svg.write_text(squares(speeds, colours), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A virus on a network: it spreads along the links, and dies out when too few can still catch it."""
+"""A virus on a network: it spreads along the links, until too few can still catch it."""
 
 from __future__ import annotations
 
