@@ -3,6 +3,7 @@ before the kernel would give, on both backends."""
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterator
 from copy import deepcopy
@@ -291,6 +292,10 @@ def test_a_locked_world_refuses_and_without_spawns_no_version_moves(world: Any) 
     world.node.data.age[:] = 0
     world.bear_at_once()
     assert [manager.version for manager in world.all_managers()] == versions
+    world.node.clear()
+    world.branch_at_once()
+    gc.collect()  # numba may have compiled while a frame held columns
+    world.bead.reserve(2 * world.bead.capacity)  # nobody holds a view
 
 
 SMALL = """\

@@ -52,7 +52,7 @@ class CommandBuffer(PlainCommandBuffer):
             return cls(world, count + spare, *kinds)
         former.begin_call(world)
         former.counts.fill(0)
-        former.handles = former.newborn_handles(former.handles)
+        former.handles = former.newborn_handles(former._homes)
         return former
 
     def __init__(
@@ -66,9 +66,9 @@ class CommandBuffer(PlainCommandBuffer):
             for spec in spawns
         )
         entities: Any = type(world.entities)
-        kinds_of_spawns, homes = (*kinds, (), ())[:2]
+        kinds_of_spawns, self._homes = (*kinds, (), ())[:2]
         is_plain = bool(managers) and not rows and {*kinds_of_spawns} <= {"spawn"}
-        is_plain = is_plain and {*homes} <= {""}  # or no handles of unowned rows
+        is_plain = is_plain and {*self._homes} <= {""}  # or no handles of unowned rows
         self._plan = _plan(entities, managers, specs) if is_plain else None
 
     def apply(self) -> None:
@@ -76,8 +76,11 @@ class CommandBuffer(PlainCommandBuffer):
         plan, counts = self._plan, self.counts.tolist()
         if any(counts) and (plan is None or not self._apply_fast(plan, counts)):
             super().apply()
-            return
-        if plan is not None and max(self.capacity, len(self.is_despawned)) <= _MAX_REUSED:
+            if self._n_despawned:
+                return  # arrays have marks
+        rows, size = self._kinds[0], max(self.capacity, len(self.is_despawned))
+        self.handles = {}  # they have columns, which may grow now
+        if not rows and size <= _MAX_REUSED:
             vars(self._world.entities).setdefault("_command_buffers", {})[self._kinds] = self
         del self._world  # the world may hold this buffer by its entity manager
 

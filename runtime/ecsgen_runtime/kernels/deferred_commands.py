@@ -144,10 +144,13 @@ class DeferredCommands:
 
     def _apply_in_order(self) -> None:
         failed = list[BaseExceptionGroup[BaseException]]()
-        steps = [self._apply_despawns, self._apply_spawns]
-        if {batch.kind for batch in self.spawn_batches} - {"spawn"}:
-            steps = [steps[0], self._apply_removals, steps[1], self._apply_additions]
-        for apply in steps if self.counts.any() else ():
+        steps = [
+            (self._n_despawned > 0, self._apply_despawns),
+            (any(self._counts_of("remove")), self._apply_removals),
+            (any(self._counts_of("spawn")), self._apply_spawns),
+            (any(self._counts_of("add", "replace")), self._apply_additions),
+        ]
+        for apply in (apply for is_needed, apply in steps if is_needed):
             try:
                 apply()
             except BaseExceptionGroup as group:
@@ -203,6 +206,11 @@ class DeferredCommands:
                 except BaseException as another:
                     dispatch.errors.extend(flatten_exceptions(another))
 
+    @property
+    def _n_despawned(self) -> int:
+        """Number of despawned entities and removed rows."""
+        return int(self.counts[: len(self.counts) - len(self.spawn_batches)].sum())
+
     def _counts_of(self, *kinds: SpawnKind) -> list[int]:
         """Return the number of commands of each statement, 0 of other kinds."""
         counts = self.counts[len(self.counts) - len(self.spawn_batches) :].tolist()
@@ -211,6 +219,8 @@ class DeferredCommands:
 
     def _in_turn_order(self, counts: Sequence[int]) -> tuple[RowArray, RowArray]:
         """Return statements' numbers and positions in their batches, ordered by turns."""
+        if len(counts) == 1:
+            return np.zeros(counts[0], np.intp), np.arange(counts[0])
         numbers = np.arange(len(counts)).repeat(counts)
         positions = np.concatenate([np.arange(k) for k in counts])
         turns = [batch.turns[:k] for batch, k in zip(self.spawn_batches, counts, strict=True)]
@@ -275,6 +285,10 @@ class DeferredCommands:
         """Return which addition says the fields of each entity's row, in the order in which
         entities get one, and a mask of the rows that are there already."""
         replaces = np.array([batch.kind == "replace" for batch in self.spawn_batches])[numbers]
+        if (targets[1:] > targets[:-1]).all():  # each once
+            has_row = manager.has_many(targets)
+            order = (~has_row | replaces).nonzero()[0]
+            return order, has_row[order]
         entities, first, which = np.unique(targets, return_index=True, return_inverse=True)
         last = np.full(len(entities), -1)
         np.maximum.at(last, which[replaces], replaces.nonzero()[0])
