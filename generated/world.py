@@ -36,6 +36,7 @@ from ecsgen_runtime.kernels.reductions import (
     ValuesReduction,
     extreme_of,
     gini_of,
+    leading_rows,
     mean_of,
     std_of,
     table_blocks,
@@ -65,7 +66,6 @@ from ecsgen_runtime.records.records import (
     RecordedTable,
     RecordingWorld,
     Records,
-    leading_rows,
     matching_rows,
 )
 from ecsgen_runtime.snapshots.snapshot_world import SnapshotWorld

@@ -14,7 +14,15 @@ from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScope, Neighbour
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.model import BaseType, Component, DerivedValue, Enum, Field, FieldType
+from ecsgen.model import (
+    BaseType,
+    Component,
+    DerivedValue,
+    Enum,
+    Field,
+    FieldType,
+    Reduction,
+)
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
@@ -113,6 +121,7 @@ class Scope:
     later: frozenset[str] = frozenset()  # locals that some step sets
     invalid_names: frozenset[str] = frozenset()  # reported before, so not missed again
     incomplete_owners: frozenset[str] = frozenset()  # some names of their fields are unreadable
+    reductions: Mapping[str, Iterable[Reduction]] | None = None  # by component; None: none here
     derived_nodes: set[ast.AST] = field(default_factory=set)  # that name derived values
 
     def name(self, node: ast.Name) -> tree.Expression | Literal:
@@ -245,7 +254,11 @@ class Scope:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
             if owner in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
-            hint = did_you_mean(node.attr, known)
+            reductions = (self.reductions or {}).get(holder, ())
+            is_reduction = any(reduction.name == node.attr for reduction in reductions)
+            hint = (
+                f"write {holder}.{node.attr}()" if is_reduction else did_you_mean(node.attr, known)
+            )
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
@@ -264,6 +277,35 @@ class Scope:
             raise KernelError("E805", message, node, hint)
         assert value is not None
         return value
+
+    def reduction(self, node: ast.Call, holder: str, name: str) -> tree.ReducedValue:
+        """Return the value of a component's reduction. Raises KernelError if there is none that
+        can be read."""
+        spelled, home = f"{holder}.{name}()", self.reference_scope.home
+        if self.reductions is None or (home and holder not in self.reductions):
+            hint = f"a kernel of the world over {home} has it" if home else ""
+            message = f"{quote(spelled)} is a value of the world"
+            raise KernelError("E802", message, node, hint)
+        known = {reduction.name: reduction for reduction in self.reductions.get(holder, ())}
+        if name not in known:
+            hint, before = did_you_mean(name, known), " before this one" * bool(home)
+            message = f"{holder} has no reduction {quote(name)}{before}"
+            raise KernelError("E802", message, node, hint)
+        if node.args or node.keywords:
+            message = f"a reduction takes no arguments: it is {quote(spelled)}"
+            raise KernelError("E801", message, node)
+        reduction = known[name]
+        program = reduction.program
+        if program is tree.EMPTY_REDUCTION:
+            raise make_silent_error(node)
+        if program.value.type.shape:
+            message = f"{quote(spelled)} is {program.value.type}, and a value is one number"
+            raise KernelError("E803", message, node, "reduce an element, or `norm`")
+        reads = [f"{holder}.{text}" for text in program.reads]
+        reads += [text for value in program.reduced for text in value.reads]
+        return tree.ReducedValue(
+            Type(reduction.scalar), f"{holder}.{name}", reads=tuple(dict.fromkeys(reads))
+        )
 
     def fields_of(self, owner: str) -> Iterable[Field]:
         """Return the fields of rows by their owner: a component, OWN or PARENT."""

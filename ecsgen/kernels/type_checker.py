@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
-from ecsgen.diagnostics import quote
+from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels import hints, operations
 from ecsgen.kernels.grid_functions import GridFunctions
 from ecsgen.kernels.literals import Literal, resolve_literal
@@ -205,6 +205,13 @@ class TypeChecker:
         return reduce(lambda left, right: apply_operation("and", [left, right], node), comparisons)
 
     def _call(self, node: ast.Call) -> Operand:
+        match node.func:
+            case ast.Attribute(ast.Name(id=holder), reduction):
+                known = self._scope.reference_scope.names
+                if holder in known:
+                    return self._scope.reduction(node, holder, reduction)
+                if hint := did_you_mean(holder, known):
+                    raise KernelError("E802", f"unknown component {quote(holder)}", node, hint)
         if not isinstance(node.func, ast.Name):
             raise unsupported(node, node, hints.of_call(node))
         name, near = node.func.id, self._scope.neighbours

@@ -114,10 +114,10 @@ def schedule_table(name: str, calls: Sequence[ScheduledCall], world: World) -> s
     """Return a schedule as text: its kernels in order, the fields that each uses, and the passes,
     each with the reason why it begins."""
     fused = passes(calls, world)
-    texts = [[call.times, *effects(call).values()] for call in calls]
+    texts = [[call.ticks, call.repeats, *effects(call).values()] for call in calls]
     shown = [*map(any, zip(*texts, strict=True))]  # an empty column is left out
     numbers = [number for number, each in enumerate(fused, 1) for _ in each.calls]
-    rows = [("pass", "kernel", "over", *compress(("at ticks", *effects(calls[0])), shown))]
+    rows = [("pass", "kernel", "over", *compress(("at ticks", "again", *effects(calls[0])), shown))]
     rows += [
         (f"{number:4}", call.text, call.over, *compress(cells, shown))
         for number, call, cells in zip(numbers, calls, texts, strict=True)
@@ -140,7 +140,7 @@ def effects(call: ScheduledCall) -> dict[str, str]:
         "destroys": "rows" if program.effects.destroys else "",
         "adds": ", ".join(program.effects.adds),
         "removes": ", ".join(program.effects.removes),
-        "records": "lines" if call.is_table else "",
+        "records": "lines" if call.kind == "table" else "",
     }
 
 

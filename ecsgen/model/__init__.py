@@ -16,6 +16,7 @@ from ecsgen.model.typed_tree import (
     NO_PROGRAM,
     Expression,
     Program,
+    ReducedValue,
     ReductionProgram,
     fields_in,
 )
@@ -143,11 +144,23 @@ class Kernel:
 
 
 class ScheduleEntry(NamedTuple):
-    """An entry of a schedule: a kernel, table or `tick`, and the ticks at which it runs."""
+    """An entry of a schedule: kernels, tables or `tick`, at which ticks they run, and how often."""
 
-    run: str
+    run: tuple[str, ...]
     every: int | None = None  # how many ticks apart; None: always
     start: int = 0  # the first tick
+    times: int = 1  # how many times in a row; with a condition at most
+    condition: str = ""  # the reduction as long as which it runs again: `Node.moving`
+
+    @property
+    def is_repeated(self) -> bool:
+        """True if it runs several times in a row."""
+        return self.times != 1 or bool(self.condition)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if it runs once, whatever the time is."""
+        return self.every is None and not self.is_repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +236,22 @@ class Table:
         return (self.rows,) if self.rows else tuple(dict.fromkeys(c.over for c in self.columns))
 
     @property
+    def _programs(self) -> tuple[ReductionProgram, ...]:
+        return (self.program, *(column.program for column in self.columns))
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The fields that the table reads, with their components."""
         fields = [read.text for read in fields_in(*(field.value for field in self.fields))]
-        for program in (self.program, *(column.program for column in self.columns)):
-            fields += program.reads
+        fields += [text for program in self._programs for text in program.reads]
+        fields += [text for value in self.reduced for text in value.reads]
         return tuple(dict.fromkeys(fields))
+
+    @property
+    def reduced(self) -> tuple[ReducedValue, ...]:
+        """The values of reductions that the table reads."""
+        values = (value for program in self._programs for value in program.reduced)
+        return tuple(dict.fromkeys(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +313,7 @@ class Component:
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world has its rows
     world_columns: tuple[str, ...] = ()  # the columns that kernels of the world use
+    values: tuple[str, ...] = ()  # the reductions whose values are read
     fused: tuple[FusedKernels, ...] = ()  # passes of the world's schedules
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of

@@ -22,6 +22,7 @@ from ecsgen.model import (
     Project,
     Query,
     Reduction,
+    ScheduleEntry,
     Table,
     World,
 )
@@ -59,7 +60,9 @@ def world_schema(project: Project) -> Document:
                 if name in everything.get(kind, {}):
                     world.setdefault(kind, {})[name] = everything[kind][name]
             if name in by_name:
-                needed[name] = _without_kernels(_component(by_name[name]))
+                component = _component(by_name[name])
+                read = _reductions_read(name, component, world)
+                needed[name] = {**_without_kernels(component), **read}
     return _document(needed, world, project.enums)
 
 
@@ -92,6 +95,15 @@ def _without_unread(components: Mapping[str, Document], world: Document) -> dict
 
 def _without_kernels(component: Document) -> Document:
     return {key: p for key, p in component.items() if key not in ("kernels", "reductions")}
+
+
+def _reductions_read(name: str, component: Document, world: Document) -> Document:
+    """Return the reductions of a component whose values a world's kernels and tables, or its other
+    reductions, may read."""
+    reductions = component.get("reductions", {})
+    text = json.dumps([world, reductions])
+    read = {key: each for key, each in reductions.items() if f"{name}.{key}()" in text}
+    return _without_empty(reductions=read)
 
 
 def _words(document: object) -> set[str]:
@@ -141,14 +153,17 @@ def _world(world: World) -> Document:
         groups={name: list(members) for name, members in world.groups},
         queries={query.name: _query(query) for query in world.queries},
         kernels=_kernels(world.kernels),
-        schedules={
-            name: [
-                _without_empty(run=entry.run, every=entry.every, **{"from": entry.start})
-                for entry in entries
-            ]
-            for name, entries in world.schedules
-        },
+        schedules={name: [_entry(entry) for entry in entries] for name, entries in world.schedules},
         records={table.name: _table(table) for table in world.records},
+    )
+
+
+def _entry(entry: ScheduleEntry) -> Document:
+    count = {"at_most" if entry.condition else "times": entry.times} if entry.is_repeated else {}
+    return _without_empty(
+        run=list(entry.run) if entry.run[1:] else entry.run[0],
+        every=entry.every,
+        **{"from": entry.start, "while": entry.condition, **count},
     )
 
 

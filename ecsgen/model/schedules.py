@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from ecsgen.model import Component, FusedKernels, Kernel, ScheduleEntry, Table, World
 from ecsgen.model.typed_tree import Argument, Effects, Program
@@ -16,25 +16,57 @@ TICK: Final = "tick"
 def asks_for_time(world: World) -> bool:
     """Return True if a schedule or kernel of the world needs the time; tables do as well."""
     entries = [entry for _, entries in world.schedules for entry in entries]
-    is_timed = any(entry.every or entry.run == TICK for entry in entries)
+    is_timed = any(entry.every or TICK in entry.run for entry in entries)
     return is_timed or any(kernel.program.uses_tick for kernel in world.kernels)
 
 
 @dataclass(frozen=True, slots=True)
+class Occasion:
+    """When, and how often, the calls of an entry happen together, where that is not just once."""
+
+    entry: ScheduleEntry
+    number: int
+    """The index of the entry in its schedule."""
+
+    @property
+    def ticks(self) -> str:
+        """The first ticks at which it is; empty if it is every time."""
+        every, start = self.entry.every, self.entry.start
+        return "" if every is None else f"{start}, {start + every}, …"
+
+    @property
+    def repeats(self) -> str:
+        """How often the calls happen in a row, in words; empty for once."""
+        times, condition = self.entry.times, self.entry.condition
+        if condition:
+            return f"while {condition}, at most {times} times"
+        return f"{times} times" if self.entry.is_repeated else ""
+
+    @property
+    def why_alone(self) -> str:
+        """The reason why no call before or after shares a pass with these."""
+        return f"runs {self.repeats}" if self.repeats else "does not run at every tick"
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduledCall:
-    """One entry of a schedule."""
+    """A name in a schedule: a kernel, a table that gets a line, or the time that goes on."""
 
     text: str  # as written: Body.age, or drift
     kernel: Kernel
     component: str  # of the kernel; empty for kernels of the world
-    every: int | None = None  # ticks from one run to the next; None: every time
-    start: int = 0  # the first tick
-    is_table: bool = False  # it writes a line of a table
+    kind: Literal["kernel", "table", "tick"] = "kernel"
+    occasion: Occasion | None = None  # None: once, every time
 
     @property
-    def times(self) -> str:
+    def ticks(self) -> str:
         """The first ticks at which the entry runs; empty if it runs every time."""
-        return "" if self.every is None else f"{self.start}, {self.start + self.every}, …"
+        return "" if self.occasion is None else self.occasion.ticks
+
+    @property
+    def repeats(self) -> str:
+        """How often the entry runs in a row, in words; empty for once."""
+        return "" if self.occasion is None else self.occasion.repeats
 
     @property
     def over(self) -> str:
@@ -54,10 +86,11 @@ class ScheduledCall:
     @property
     def reads_of_others(self) -> tuple[str, ...]:
         """The fields of other rows that the entry reads, with their components: first by
-        references, then of neighbours."""
+        references, then of neighbours, and by reductions."""
         effects = self.kernel.program.effects
+        neighbours = map(self._named, effects.reads_neighbours)
         return tuple(
-            dict.fromkeys((*effects.reads_referenced, *map(self._named, effects.reads_neighbours)))
+            dict.fromkeys((*effects.reads_referenced, *neighbours, *effects.reads_reduced))
         )
 
     @property
@@ -97,11 +130,16 @@ def resolve_calls(
     """Return the calls of a schedule without errors."""
     tables = {table.name: _as_kernel(table) for table in world.records}
     calls = []
-    for text, every, start in schedule:
-        kernel = tables.get(text) or kernel_named(text, components, world) or Kernel(TICK, ())
-        calls.append(
-            ScheduledCall(text, kernel, text.rpartition(".")[0], every, start, text in tables)
-        )
+    for number, entry in enumerate(schedule):
+        occasion = None if entry.is_plain else Occasion(entry, number)
+        for text in entry.run:
+            holder = text.rpartition(".")[0]
+            if kernel := kernel_named(text, components, world):
+                calls.append(ScheduledCall(text, kernel, holder, occasion=occasion))
+            elif text == TICK:
+                calls.append(ScheduledCall(text, Kernel(TICK, ()), "", "tick", occasion))
+            else:
+                calls.append(ScheduledCall(text, tables[text], "", "table", occasion))
     return tuple(calls)
 
 
@@ -155,17 +193,30 @@ def fused_passes(
     return fused
 
 
+def used_reductions(components: Iterable[Component], world: World) -> frozenset[str]:
+    """Return the reductions whose values kernels, tables, schedules and other reductions read."""
+    readers = [kernel.program.reduced for kernel in world.kernels]
+    readers += [each.program.reduced for c in components for each in c.reductions]
+    readers += [table.reduced for table in world.records]
+    used = {value.name for values in readers for value in values}
+    entries = (entry for _, entries in world.schedules for entry in entries)
+    return frozenset(used | {entry.condition for entry in entries})
+
+
 def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
     last = before.calls[-1]
     for entry in (last, call):
-        if entry.every:
-            return f"{entry.text} does not run at every tick"
-        if entry.is_table or entry.text == TICK:
-            return f"{entry.text} {'writes lines' if entry.is_table else 'advances the time'}"
+        if entry.occasion is not None and call.occasion != last.occasion:
+            return f"{entry.text} {entry.occasion.why_alone}"
+        if entry.kind != "kernel":
+            does = "writes lines" if entry.kind == "table" else "advances the time"
+            return f"{entry.text} {does}"
     if call.over == last.over and call.component != last.component:
         return f"{call.text} is a kernel of {'a component' if call.component else 'the world'}"
     if call.over != last.over:
         return f"{call.text} runs over {call.over}, {last.text} over {last.over}"
+    if call.kernel.program.reduced:
+        return f"{call.text} reads {call.kernel.program.reduced[0].name}()"
     if call.kernel.rows != last.kernel.rows:
         return f"{call.text} runs over {call.kernel.rows} rows, unlike {last.text}"
     if call.over in chunked:

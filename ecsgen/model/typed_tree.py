@@ -45,6 +45,17 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class ReducedValue(Argument):
+    """The value that a component's reduction has when the kernel is called, which nobody gives.
+
+    Its name is as written, without the brackets: `Person.ill`.
+    """
+
+    reads: tuple[str, ...] = ()
+    """The fields that the reduction reads, with their components."""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldValue:
     """A field of this row, of the parent's row, or of the row of another component."""
 
@@ -575,6 +586,8 @@ class Effects:
     """Fields of referenced rows."""
     reads_neighbours: tuple[str, ...] = ()
     """Fields of neighbours."""
+    reads_reduced: tuple[str, ...] = ()
+    """Fields that reductions read, before the kernel."""
     sends: tuple[str, ...] = ()
     """Fields that messages change."""
     referenced_components: tuple[str, ...] = ()
@@ -611,6 +624,7 @@ class Effects:
             *self.writes,
             *self.reads_referenced,
             *self.reads_neighbours,
+            *self.reads_reduced,
             *self.sends,
         )
 
@@ -620,6 +634,8 @@ class Program:
     """A typed kernel, and its effects."""
 
     arguments: tuple[Argument, ...] = ()
+    reduced: tuple[ReducedValue, ...] = ()
+    """The values of reductions, worked out once per call."""
     where: Expression | None = None
     steps: tuple[AnyStep, ...] = ()
     effects: Effects = Effects()
@@ -813,6 +829,11 @@ class ReductionProgram:
     where: Expression | None = None
     reads: tuple[str, ...] = ()
 
+    @property
+    def reduced(self) -> tuple[ReducedValue, ...]:
+        """The values of other reductions."""
+        return reduced_in(self.where, self.value)
+
 
 _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Operation: ("operands",),
@@ -868,6 +889,12 @@ def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     """Return the fields that expressions read, each once, in order."""
     nodes = walk(*(expression for expression in expressions if expression is not None))
     return tuple(dict.fromkeys(node for node in nodes if isinstance(node, FieldValue)))
+
+
+def reduced_in(*expressions: Expression | None) -> tuple[ReducedValue, ...]:
+    """Return the values of reductions that expressions read, each once, in order."""
+    nodes = walk(*(expression for expression in expressions if expression is not None))
+    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, ReducedValue)))
 
 
 TRUE: Final = Constant(BOOL, True)

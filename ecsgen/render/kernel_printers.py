@@ -22,6 +22,7 @@ from ecsgen.render.kernel_methods.row_sources import (
 from ecsgen.render.loops.loop_method import ChunkLoop, LoopMethod, LoopPassMethod
 from ecsgen.render.loops.loop_reduction import LoopReductionMethod
 from ecsgen.render.loops.loop_stencil import is_whole_column_stencil
+from ecsgen.render.row_reductions import ValueMethod
 from ecsgen.render.text.formatting import mapping
 
 _BASIS = 0xCBF2_9CE4_8422_2325
@@ -104,9 +105,10 @@ def render_kernels(component: Component) -> KernelTexts:
         make_pass_method(fused, make_component_source(component, fused.kernels[0]), backend)
         for fused in component.fused
     ]
-    return KernelTexts.of(
-        [*kernels, *passes, *(fold(component, reduction) for reduction in component.reductions)]
-    )
+    reductions = [fold(component, reduction) for reduction in component.reductions]
+    read = (reduction for reduction in component.reductions if reduction.name in component.values)
+    values = [ValueMethod(component, reduction) for reduction in read]
+    return KernelTexts.of([*kernels, *passes, *reductions, *values])
 
 
 def name_hash(name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, FusedKernels, Mark, Project, World
 from ecsgen.model.columns import MANAGER_FIELDS
-from ecsgen.model.schedules import fused_passes
+from ecsgen.model.schedules import fused_passes, used_reductions
 from ecsgen.schema.components import build_component, check_chunk, collect_invalid_names
 from ecsgen.schema.declarations import Declaration, Declarations, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec
@@ -103,6 +103,8 @@ def _attach_world(
     """Return a component with the facts about it that depend on the world."""
     groups = (group for group, names in world.groups if component.name in names)
     joined = (query for query in world.queries if not query.chunked)
+    used = used_reductions(components.values(), world)
+    names = (reduction.name for reduction in component.reductions)
     placed = (name for query in joined for name in (*query.all, *query.optional))
     return replace(
         component,
@@ -112,6 +114,7 @@ def _attach_world(
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
         world_columns=_find_world_columns(component, world),
+        values=tuple(name for name in names if f"{component.name}.{name}" in used),
         fused=tuple(kernels for holder, kernels in fused if holder == component.name),
         chunk=world.chunk if component.name in world.archetypes else 0,
     )

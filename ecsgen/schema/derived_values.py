@@ -124,9 +124,14 @@ class _Builder:
     def _check_names(self, node: ast.expr) -> None:
         """Raise E819 for names that only kernels know."""
         others = _NOT_OF_FIELDS - self.scope.own_names.keys() - self.scope.invalid_names
+        components = self.scope.reference_scope.names
         for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id in others:
-                raise KernelError("E819", f"{_ROW_ALONE}, without {quote(part.id)}", part)
+            match part:
+                case ast.Name(id=name) if name in others:
+                    raise KernelError("E819", f"{_ROW_ALONE}, without {quote(name)}", part)
+                case ast.Call(ast.Attribute(ast.Name(id=name))) if name in components:
+                    message = f"{_ROW_ALONE}, without {quote(ast.unparse(part))}"
+                    raise KernelError("E819", message, part)
 
 
 def _depth(node: tree.Expression) -> int:

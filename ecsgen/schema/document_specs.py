@@ -113,8 +113,8 @@ class NearSpec(Strict):
     radius: RadiusForm | None = Field(
         default=None,
         description="How far neighbours are: a number, or an argument; on a grid an integer from "
-        "0; or a field of the row, on a grid of integers. Without one all rows of `among` are "
-        "neighbours.",
+        "0; or a field of the row, on a grid of integers; in the world a reduction, as in "
+        "`Person.widest()`. Without one all rows of `among` are neighbours.",
     )
     among: Text = Field(
         default="",
@@ -139,7 +139,7 @@ NearForm: TypeAlias = Annotated[
 ]
 
 
-StepsForm: TypeAlias = Annotated[
+TextsForm: TypeAlias = Annotated[
     Annotated[Text, Tag(ONE)] | Annotated[list[Text], Field(min_length=1), Tag(EACH)],
     Discriminator(lambda value: EACH if isinstance(value, list) else ONE),
 ]
@@ -176,7 +176,7 @@ class BaseKernel(Strict):
     args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
-    steps: StepsForm = Field(
+    steps: TextsForm = Field(
         description="Statements, run in order for each row: a block of lines, or a list of them. "
         "Assignments, `if`, `for`, `while`, `return`; in the world also `spawn`, `destroy` and "
         "`die`.",
@@ -587,11 +587,27 @@ class ArchetypesSpec(Strict):
 
 
 class EntrySpec(Strict):
-    """An entry of a schedule that runs at some ticks only."""
+    """An entry of a schedule that runs at some ticks only, or several times in a row."""
 
-    run: Text = Field(description="The kernel, the table, or `tick`.")
-    every: int = Field(default=1, description="The ticks from one run to the next.")
+    run: TextsForm = Field(
+        description="The kernel, the table, or `tick`; or a list of them, one after the other."
+    )
+    every: int | None = Field(
+        default=None, description="The ticks from one run to the next, by default 1."
+    )
     from_: int = Field(default=0, alias="from", description="The first tick at which it runs.")
+    times: int | None = Field(
+        default=None, description="How many times it runs in a row, by default once."
+    )
+    while_: Text = Field(
+        default="",
+        alias="while",
+        description="A reduction, as in `Node.moving`: it runs once, and again as long as this is "
+        "true, or not 0, after it.",
+    )
+    at_most: int | None = Field(
+        default=None, description="How many times a `while` runs at most; needed beside it."
+    )
 
 
 class RecordColumnSpec(BaseReduction):

@@ -131,6 +131,10 @@ def _program(
     keys = (stream_field if kernel.key else None, turn_key)
     effects = tree.effects_of(where, steps, [key for key in keys if key is not None])
     expressions = tree.expressions_of(where, steps)
+    radii = (near.radius for near in nears if isinstance(near.radius, tree.Argument))
+    reduced = tree.reduced_in(*expressions, turn_key, *radii)
+    reads_reduced = tuple(dict.fromkeys(text for each in reduced for text in each.reads))
+    effects = replace(effects, reads_reduced=reads_reduced)
     reads = tree.fields_in(*expressions)
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
     tracked, uses_grids = grid_facts(
@@ -138,6 +142,7 @@ def _program(
     )
     return tree.Program(
         arguments=tuple(scope.arguments.values()),
+        reduced=reduced,
         where=where,
         steps=steps,
         effects=effects,
@@ -361,6 +366,8 @@ def type_component_kernels(
     fields = {field.name: field for field in component.fields}
     hidden = frozenset(field.name for field in component.indirect_fields)
 
+    home, typed = component.name, list[Reduction]()
+
     def scope(is_reduction: bool) -> Scope:
         return Scope(
             no_references if is_reduction else references,
@@ -372,6 +379,7 @@ def type_component_kernels(
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
+            reductions={home: typed} if is_reduction else None,
             owner_component=tree.OWN if component.owner == "entity" and not is_reduction else None,
             identity=find_identity_column(component, tree.OWN),
             may_be_dead=component.owner == "entity",
@@ -381,7 +389,6 @@ def type_component_kernels(
             occupants={tree.OWN: component} if component.on is not None else {},
         )
 
-    home = component.name
     reachable = {home: component}
     if component.on is not None and component.on.grid in components:
         reachable[component.on.grid] = components[component.on.grid]
@@ -392,11 +399,10 @@ def type_component_kernels(
     context = neighbourhoods.make_component_context(component, components, diagnostics)
     stream = find_stream_column(component)
     kernels = (type_kernel(k, scope(False), stream, context, types) for k in component.kernels)
-    reductions = (
-        replace(reduction, program=type_reduction(reduction, scope(True)) or reduction.program)
-        for reduction in component.reductions
-    )
-    return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
+    for reduction in component.reductions:
+        program = type_reduction(reduction, scope(True)) or reduction.program
+        typed.append(replace(reduction, program=program))
+    return replace(component, kernels=tuple(kernels), reductions=tuple(typed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +447,7 @@ class WorldScopes:
             hidden=frozenset(hidden),
             invalid_names=frozenset(wrong) | self.types.wrong_enums,
             incomplete_owners=frozenset(name for name, i in reported if i.may_have_more),
+            reductions={name: c.reductions for name, c in self.components.items()},
             has_tick=True,
         )
 

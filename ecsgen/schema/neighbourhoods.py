@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels.neighbour_aggregates import DISTANCE, OFFSET, NeighbourScope, NeighbourScopes
-from ecsgen.kernels.parsing import SourceText
+from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.scope import Scope, value_type
+from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, DerivedValue, Field, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
@@ -259,8 +260,7 @@ class _NeighbourhoodBuilder:
         radius, code = self._key.radius, "E803" if on_grid else "E813"
         assert radius is not None
         if isinstance(radius, str):
-            is_argument = radius in self._scope.arguments
-            variable = (None if is_argument else self._field(radius)) or self._argument(radius)
+            variable = self._variable(radius)
             if variable is None:
                 return None
             type_ = variable.type
@@ -278,6 +278,20 @@ class _NeighbourhoodBuilder:
             return int(radius) if on_grid else float(radius)
         self._diagnostics.add(code, message, self._key.marks["radius"])
         return None
+
+    def _variable(self, radius: str) -> tree.Argument | tree.FieldValue | None:
+        """Return what a radius names: an argument, a field, or a reduction; reports E80x, E813."""
+        if radius in self._scope.arguments:
+            return self._argument(radius)
+        if not radius.endswith("()"):
+            return self._field(radius) or self._argument(radius)
+        text = SourceText(radius, self._key.marks["radius"])
+        try:
+            value = TypeChecker(self._scope).value(text.expression())
+        except KernelError as error:
+            text.report(error, self._diagnostics)
+            return None
+        return value if isinstance(value, tree.Argument) else self._argument(radius)
 
     def _argument(self, name: str) -> tree.Argument | None:
         kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -106,8 +107,7 @@ class TableBuilder:
                 column = replace(column, expression="true", over=name)
         over, mark = column.over, column.marks.get("over", mark)
         if not over:
-            parts = (part for node in nodes for part in ast.walk(node))
-            over = self._only_one(column, [n.id for n in parts if isinstance(n, ast.Name)])
+            over = self._only_one(column, [name for node in nodes for name in _rows_named(node)])
         return replace(column, over=over) if over and self._has_rows(over, mark) else None
 
     def _only_one(self, column: Reduction, named: list[str]) -> str:
@@ -208,3 +208,15 @@ class TableBuilder:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
             return None
         return RecordedField(owner, name, value)
+
+
+def _rows_named(node: ast.expr) -> Iterator[str]:
+    """Yield the names in an expression, without those of the components of reductions."""
+    match node:
+        case ast.Call(ast.Attribute(ast.Name())):
+            return
+        case ast.Name(id=name):
+            yield name
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.expr):
+            yield from _rows_named(part)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.model import Component, Kernel, Mark, World
+from ecsgen.model import Component, Kernel, Mark, ScheduleEntry, World
 from ecsgen.model.schedules import TICK, kernel_named
 from ecsgen.model.typed_tree import Despawn
 
@@ -17,26 +17,84 @@ def check_schedules(
 
     `complete`: components all of whose kernels could be read, and "" for the world.
     """
-    tables = {table.name for table in world.records}
-    unknown = components.keys() - complete | {""} - complete
+    checker = _ScheduleChecker(world, components, complete, diagnostics)
     for name, entries in world.schedules:
         kernels = _Kernels(world, components, diagnostics)
-        for index, (entry, every, start) in enumerate(entries):
-            written = f"schedule.{name}.{index}"
-            mark = world.marks.get(f"{written}.run", world.marks[written])
-            wrong = "from" if start < 0 else "every" if every is not None and every < 1 else ""
-            if wrong:
-                message = f"{quote(entry)} runs every {every} ticks from {start}"
-                hint = "'every' is 1 or more, and 'from' 0 or more"
-                diagnostics.add("E514", message, world.marks[f"{written}.{wrong}"], hint=hint)
-            if entry == TICK or entry in tables:
-                continue
-            kernel = kernel_named(entry, components, world)
+        for index, entry in enumerate(entries):
+            path = f"schedule.{name}.{index}"
+            checker.check_numbers(entry, path)
+            checker.check_condition(entry, path)
+            kernels.add(list(checker.kernels_of(entry, path)), entry.is_repeated)
+
+
+class _ScheduleChecker:
+    def __init__(
+        self,
+        world: World,
+        components: Mapping[str, Component],
+        complete: Set[str],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._world, self._components, self._diagnostics = world, components, diagnostics
+        self._tables = {table.name for table in world.records}
+        self._unknown = components.keys() - complete | {""} - complete
+
+    def check_numbers(self, entry: ScheduleEntry, path: str) -> None:
+        """Report E514 for ticks and times below those that there are."""
+        shown, marks = quote(", ".join(entry.run)), self._world.marks
+        is_never = entry.every is not None and entry.every < 1
+        if wrong := "from" if entry.start < 0 else "every" if is_never else "":
+            message = f"{shown} runs every {entry.every} ticks from {entry.start}"
+            hint = "'every' is 1 or more, and 'from' 0 or more"
+            self._report(message, marks[f"{path}.{wrong}"], hint)
+        count = "at_most" if entry.condition else "times"
+        if entry.times < 1:
+            message = f"{shown} runs {entry.times} times"
+            self._report(message, marks[f"{path}.{count}"], f"{quote(count)} is 1 or more")
+        pairs = {"while": "at_most", "at_most": "while"}
+        for key, other in pairs.items():
+            if f"{path}.{key}" in marks and f"{path}.{other}" not in marks:
+                hint = "as in `at_most: 1000`" if other == "at_most" else ""
+                message = f"{quote(key)} needs {quote(other)} beside it"
+                self._report(message, marks[f"{path}.{key}"], hint)
+        if entry.condition and f"{path}.times" in marks:
+            message = "'times' beside 'while', which says how often it runs"
+            self._report(message, marks[f"{path}.times"], "'at_most' bounds it")
+
+    def check_condition(self, entry: ScheduleEntry, path: str) -> None:
+        """Report E514 for a condition that is no reduction to one number."""
+        holder, _, name = entry.condition.rpartition(".")
+        if not entry.condition or holder in self._unknown:
+            return
+        mark, component = self._world.marks[f"{path}.while"], self._components.get(holder)
+        if component is None:
+            known = [f"{c.name}.{r.name}" for c in self._components.values() for r in c.reductions]
+            hint = did_you_mean(entry.condition, known) or "name one, as in `while: Node.moving`"
+            self._report(f"{quote(entry.condition)} is no reduction of a component", mark, hint)
+            return
+        reductions = {reduction.name: reduction for reduction in component.reductions}
+        if name not in reductions:
+            hint = did_you_mean(name, reductions)
+            self._report(f"{quote(name)} is no reduction of {quote(holder)}", mark, hint)
+        elif (type_ := reductions[name].program.value.type).shape:
+            message = f"{quote(entry.condition)} is {type_}, and a condition is one number"
+            self._report(message, mark)
+
+    def kernels_of(self, entry: ScheduleEntry, path: str) -> Iterator[tuple[str, Kernel, Mark]]:
+        """Yield the kernels of an entry with their marks; reports E514 for what is none."""
+        marks = self._world.marks
+        for number, text in enumerate(entry.run):
+            mark = marks.get(f"{path}.run.{number}") or marks.get(f"{path}.run") or marks[path]
+            kernel = kernel_named(text, self._components, self._world)
+            may_be_wrong = text.rpartition(".")[0] in self._unknown  # and reported already
             if kernel is not None:
-                kernels.add(entry, kernel, mark)
-            elif entry.rpartition(".")[0] not in unknown:  # what is missed may be in error
-                message, hint = _no_kernel(entry, world, components)
-                diagnostics.add("E514", message, mark, hint=hint)
+                yield text, kernel, mark
+            elif text != TICK and text not in self._tables and not may_be_wrong:
+                message, hint = _no_kernel(text, self._world, self._components)
+                self._report(message, mark, hint)
+
+    def _report(self, message: str, mark: Mark, hint: str = "") -> None:
+        self._diagnostics.add("E514", message, mark, hint=hint)
 
 
 class _Kernels:
@@ -49,12 +107,17 @@ class _Kernels:
         self._changed: set[str] = set()
         """The components with spawned or despawned rows."""
 
-    def add(self, entry: str, kernel: Kernel, mark: Mark) -> None:
-        """Add a kernel; reports contradictions to those before."""
-        rows = self._world.members_of(entry.rpartition(".")[0] or kernel.over)
-        if kernel.each and self._changed.intersection(rows):
-            message = f"{quote(entry)} has a value for each row, and an entry before it"
-            self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
+    def add(self, entry: list[tuple[str, Kernel, Mark]], is_repeated: bool) -> None:
+        """Add the kernels of an entry; reports contradictions to those before. If it is repeated,
+        all its kernels come before each."""
+        for _, kernel, _ in entry if is_repeated else ():
+            self._change(kernel)
+        for text, kernel, mark in entry:
+            self._check(text, kernel, mark)
+            self._change(kernel)
+
+    def _change(self, kernel: Kernel) -> None:
+        """Take note of the rows that a kernel spawns or destroys."""
         effects = kernel.program.effects
         self._changed.update((*effects.spawns, *effects.adds, *effects.removes))
         targets = [step.target for step in kernel.program.actions]
@@ -63,6 +126,12 @@ class _Kernels:
         if not all(despawned):  # entities, with all rows that go with them
             owned = (c for c in self._components.values() if c.owner == "entity")
             self._changed.update(c.name for c in owned if c.destroy != "manual")
+
+    def _check(self, entry: str, kernel: Kernel, mark: Mark) -> None:
+        rows = self._world.members_of(entry.rpartition(".")[0] or kernel.over)
+        if kernel.each and self._changed.intersection(rows):
+            message = f"{quote(entry)} has a value for each row, and an entry before it"
+            self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
         for argument, text, _ in kernel.args:
             shown = f"{text} of each row" if argument in kernel.each else text
             first, where = self._types.setdefault(argument, (shown, entry))

@@ -128,11 +128,13 @@ def build_world(draft: Declaration[WorldSpec], components: Components, types: Ty
 
 
 def _entry(form: str | EntrySpec) -> ScheduleEntry:
-    return (
-        ScheduleEntry(form)
-        if isinstance(form, str)
-        else ScheduleEntry(form.run, form.every, form.from_)
-    )
+    if isinstance(form, str):
+        return ScheduleEntry((form,))
+    names = (form.run,) if isinstance(form.run, str) else tuple(form.run)
+    times = form.at_most if form.while_ else form.times
+    is_untimed = form.every is None and not form.from_ and (times is not None or names[1:])
+    every = None if is_untimed else 1 if form.every is None else form.every
+    return ScheduleEntry(names, every, form.from_, 1 if times is None else times, form.while_)
 
 
 def find_valid_sources(draft: Declaration[WorldSpec], components: Components) -> frozenset[str]:
@@ -166,11 +168,15 @@ class _Builder:
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key_mark(key, name)
         for name, entries in self._draft.spec.schedule.items():
-            for index in range(len(entries)):
+            for index, entry in enumerate(entries):
                 path = ("schedule", name, index)
                 marks[f"schedule.{name}.{index}"] = self._draft.value_mark(*path)
                 for key in self._draft.key_marks(*path):
                     marks[f"schedule.{name}.{index}.{key}"] = self._draft.value_mark(*path, key)
+                if isinstance(entry, EntrySpec) and isinstance(entry.run, list):
+                    for number in range(len(entry.run)):
+                        mark = self._draft.value_mark(*path, "run", number)
+                        marks[f"schedule.{name}.{index}.run.{number}"] = mark
         bits = [key for key in _BITS if self._written(key)]
         return marks | {f"entity.{key}": self._draft.key_mark("entity", key) for key in bits}
 

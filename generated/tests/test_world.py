@@ -142,7 +142,11 @@ class TestSchedules(schedule_cases.ScheduleCases):
             {},
             [
                 schedule_cases.Call("", "outbreak", (), (), is_table=True),
-                schedule_cases.Call("", "ill", (), (), 7, 0, is_table=True),
+                schedule_cases.Again(
+                    (schedule_cases.Call("", "ill", (), (), is_table=True),),
+                    every=7,
+                    start=0,
+                ),
                 schedule_cases.Call("", "tick", (), ()),
             ],
         ),

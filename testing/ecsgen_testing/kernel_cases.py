@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
@@ -110,7 +111,7 @@ class KernelComparison:
         self.world, self.schema, self.kernel = drawn.world, drawn.schema, kernel
         self.holder = drawn.manager(self.kernel.home) if self.kernel.home else drawn.world
         """Has the kernel as a method."""
-        self.is_exact = _INEXACT.search(self.kernel.text) is None
+        self.is_exact = _INEXACT.search(_with_named(drawn.schema, self.kernel.text)) is None
 
     def call(self, rows: list[int] | None = None, named: Any = None) -> Call:
         """Return arguments for all rows or some; `named`: how the call names these."""
@@ -145,7 +146,12 @@ class KernelComparison:
         """Call the kernel and compare what it leaves with what the interpreter does."""
         if hasattr(self.holder, "seed"):
             self.holder.seed = self._seed
-        run, errors = self.run(call), list[str]()
+        errors = list[str]()
+        try:
+            run = self.run(call)
+        except ValueError:  # a reduction is no radius now
+            self._refuses(call.keywords, r"\.\w+: ")
+            return
         run.act()
         is_changed = run.despawned or run.spawned or run.changes
         twin = deepcopy(self.world) if is_changed else None
@@ -170,10 +176,14 @@ class KernelComparison:
                 continue
             is_on_grid = bool(Hood.of(self.schema, self.kernel, near).grid)
             wrong = {near.radius: -1 if is_on_grid else 0}
-            before = copied_world(self.world, self.schema)
-            with pytest.raises((ValueError, OverflowError), match=near.radius):
-                getattr(self.holder, self.kernel.own_name)(**{**call.keywords, **wrong})
-            self._compare(copied_world(self.world, self.schema), before)
+            self._refuses({**call.keywords, **wrong}, near.radius)
+
+    def _refuses(self, keywords: Mapping[str, Any], match: str) -> None:
+        """Check that a call is refused, and nothing is done then."""
+        before = copied_world(self.world, self.schema)
+        with pytest.raises((ValueError, OverflowError), match=match):
+            getattr(self.holder, self.kernel.own_name)(**keywords)
+        self._compare(copied_world(self.world, self.schema), before)
 
     def _managers(self, world: Any) -> list[Any]:
         names = [n for n in self.drawn.names if not self.schema.components[n].is_chunked]
@@ -198,6 +208,20 @@ class KernelComparison:
             if hasattr(manager, "reserve") and self.drawn.rng.random() < 0.5:
                 with suppress(CapacityError):
                     manager.reserve(manager.capacity + 1)
+
+
+def _with_named(schema: Schema, text: str) -> str:
+    """Return a text with those of the derived values and reductions that it names."""
+    texts = dict[str, str]()
+    for component in schema.components.values():
+        texts |= {name: ast.unparse(value) for name, value in component.derived.items()}
+        texts |= {name: reduction.text for name, reduction in component.reductions.items()}
+    todo = [text]
+    while todo:
+        words = re.findall(r"\w+", todo.pop())
+        named = [texts.pop(word) for word in dict.fromkeys(words) if word in texts]
+        text, todo = " ".join([text, *named]), [*todo, *named]
+    return text
 
 
 def same_cells(cells: NDArray[Any], wanted: NDArray[Any], is_exact: bool) -> bool:

@@ -17,10 +17,12 @@ from .subject import UnlimitedWorldTests, refuses, shuffle, skipped_if_full
 
 COUNTS = (0, 3, 41, 1100)
 """None, few, several blocks of numpy, and of compiled code."""
+FEW = 100
+"""Fewer rows than these are cheap."""
 
 
 class Call(NamedTuple):
-    """One entry of a schedule."""
+    """One kernel, table, or step of the time in a schedule."""
 
     holder: str
     """The attribute of the world with the manager whose kernel it is; empty for the world's."""
@@ -28,18 +30,11 @@ class Call(NamedTuple):
     arguments: tuple[str, ...]
     modules: tuple[str, ...]
     """Components of the entities that it runs over."""
-    every: int = 0
-    """How many ticks apart it happens; 0: always."""
-    start: int = 0
-    """The first of them."""
     is_table: bool = False
     """True if it writes lines of a table."""
 
     def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
         """Do what it says."""
-        since = w.tick - self.start if self.every else 0
-        if self.every and not since % self.every == 0 <= since:
-            return
         if self.kernel == "tick":
             w.tick += 1
         elif self.is_table:
@@ -49,11 +44,48 @@ class Call(NamedTuple):
             getattr(holder, self.kernel)(*(arguments[key] for key in self.arguments))
 
 
+class Again(NamedTuple):
+    """Calls that happen together, at some ticks or several times in a row."""
+
+    calls: Sequence[Call]
+    every: int = 0
+    """How many ticks apart they happen; 0: always."""
+    start: int = 0
+    """The first of them."""
+    times: int = 1
+    """How many times in a row they happen; with a condition at most."""
+    condition: tuple[str, str] = ("", "")
+    """The manager and its reduction as long as which they happen again."""
+
+    def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
+        """Do what the calls say, as often as it is due."""
+        since = w.tick - self.start if self.every else 0
+        if self.every and not since % self.every == 0 <= since:
+            return
+        manager, reduction = self.condition
+        for _ in range(self.times):
+            for call in self.calls:
+                call.run(w, arguments)
+            if manager and getattr(getattr(w, manager), reduction)() == 0:
+                return
+
+
 class Schedule(NamedTuple):
     """A schedule, with values for its arguments in order."""
 
     arguments: Mapping[str, Any]
-    calls: Sequence[Call]
+    entries: Sequence[Call | Again]
+
+    @property
+    def calls(self) -> list[Call]:
+        """All calls, in order."""
+        listed = [[entry] if isinstance(entry, Call) else entry.calls for entry in self.entries]
+        return [call for calls in listed for call in calls]
+
+    @property
+    def repeated(self) -> list[Again]:
+        """The calls that happen together."""
+        return [entry for entry in self.entries if isinstance(entry, Again)]
 
 
 class ScheduleCases(UnlimitedWorldTests):
@@ -63,7 +95,7 @@ class ScheduleCases(UnlimitedWorldTests):
 
     def add(self, w: Any, schedule: Schedule, count: int) -> None:
         """Add entities, and rows without owners, for each kernel."""
-        known = self.subjects if count < 100 else {}
+        known = self.subjects if count < FEW else {}
         samples = {module: subject.samples(count) for module, subject in known.items()}
         for modules in dict.fromkeys(call.modules for call in schedule.calls):
             if modules:
@@ -97,11 +129,14 @@ class ScheduleCases(UnlimitedWorldTests):
     def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
         return {name: cells.tobytes() for name, cells in self.cells(w).items()}
 
+    @pytest.mark.filterwarnings("ignore:.* is still true after:RuntimeWarning")
     @pytest.mark.parametrize("count", COUNTS)
     @pytest.mark.parametrize("is_shuffled", [False, True])
     def test_as_the_calls(self, count: int, is_shuffled: bool) -> None:
         """Twice, and of a few more rows the second time."""
         for name, schedule in self.schedules.items():
+            if count > FEW and any(entry.condition[0] for entry in schedule.repeated):
+                continue  # may take its most passes
             w = self.filled(schedule, count)
             if is_shuffled:
                 shuffle(w, w.MANAGERS)
@@ -112,11 +147,11 @@ class ScheduleCases(UnlimitedWorldTests):
                     with Tuning.override(block_rows=(8, 8)), noted(messages):
                         getattr(w, name)(**schedule.arguments)
                     with noted(messages):
-                        for call in schedule.calls:
-                            call.run(other, schedule.arguments)
+                        for entry in schedule.entries:
+                            entry.run(other, schedule.arguments)
                     assert messages == messages[:1] * 2  # births may be refused
                     assert self.columns(w) == self.columns(other)
-                    for call in schedule.calls if count < 100 else ():
+                    for call in schedule.calls if count < FEW else ():
                         if call.is_table:
                             self.same_lines(w, other, call.kernel)
                     for each in (w, other):

@@ -49,6 +49,7 @@ FLOORS: Final = {
         ("kernel_methods",),
         ("blocks",),
         ("loops",),
+        ("row_reductions",),
         ("kernel_printers",),
         ("components",),
         ("world",),

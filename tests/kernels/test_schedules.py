@@ -20,7 +20,7 @@ from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
 from tests.support.in_process_pytest import failures
 from tests.support.soak import examples
-from tests.support.world_package import world_package
+from tests.support.world_package import checked, world_package
 
 COMPONENTS = """\
 component: Body
@@ -466,3 +466,128 @@ def test_layout_shows_a_schedule(tmp_path: Path) -> None:
         wrong = CliRunner().invoke(ecsgen, [*layout, bad, *(["Body"] if not message else [])])
         assert isinstance(wrong.exception, UsageError)
         assert message in str(wrong.exception)
+
+
+REPEATED = """\
+component: Node
+fields: {k: i64, m: i64}
+reductions: {moving: {count: k > 0}, mean_k: {mean: k}}
+kernels:
+  fall: {args: {by: i64}, steps: [k -= by]}
+  add_up: {steps: [m += k + 10]}
+  take: {args: {ks: {type: i64, each: true}}, steps: [k = ks]}
+---
+component: Clock
+fields: {t: i64}
+---
+world: Game
+kernels: {divide: {over: Node, steps: ["spawn(Clock())"]}}
+schedule:
+  thrice: [Node.add_up, {run: Node.fall, times: 3}, Node.add_up]
+  down: [{run: [Node.fall, Node.add_up, tick], while: Node.moving, at_most: 9}]
+  stop: [{run: [Node.fall, tick], while: Node.mean_k, at_most: 2, every: 2}]
+  listed: [{run: [Node.fall, Node.add_up]}, Node.add_up]
+  at_times: [{run: [Node.fall, Node.add_up], every: 2, from: 1}, tick]
+"""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def nodes(request: Any) -> Any:
+    return world_package(REPEATED, f"schedules_repeated_{request.param}", request.param)
+
+
+def game(nodes: Any, *ks: int) -> Any:
+    w = nodes.Game()
+    w.node.create_many(w.entities.create_many(len(ks)), k=ks)
+    return w
+
+
+def test_entries_run_again_and_again(nodes: Any) -> None:
+    w = game(nodes, 6, 4)
+    w.thrice(by=1)
+    assert w.node.data.k.tolist() == [3, 1]
+    assert w.node.data.m.tolist() == [16 + 13, 14 + 11]
+    w.node.data.m = 0
+    w.down(by=1)  # as long as one moves
+    assert (w.node.data.k.tolist(), w.tick) == ([0, -2], 3)
+    assert w.node.data.m.tolist() == [12 + 11 + 10, 10 + 9 + 8]
+    w.down(by=1)  # at least once
+    assert (w.node.data.k.tolist(), w.tick) == ([-1, -3], 4)
+
+
+def test_the_last_pass_warns_if_the_reduction_is_still_true(nodes: Any) -> None:
+    w = game(nodes, 4, 4)
+    w.tick = 1
+    w.stop(by=1)  # not its tick
+    assert w.node.data.k.tolist() == [4, 4]
+    w.tick = 2
+    with pytest.warns(RuntimeWarning, match=r"Game\.stop: 'Node.mean_k' is still true after 2"):
+        w.stop(by=1)  # all passes of an entry that is due
+    assert (w.node.data.k.tolist(), w.tick) == ([2, 2], 4)
+    w.stop(by=2)
+    assert (w.node.data.k.tolist(), w.tick) == ([0, 0], 5)
+    w.tick, w.node.data.k = 6, -3
+    with pytest.warns(RuntimeWarning, match=r"Game\.stop"):
+        w.stop(by=-1)  # what is not 0 is true
+    assert w.node.data.k.tolist() == [-1, -1]
+
+
+def test_kernels_of_an_entry_share_passes_with_each_other_alone(nodes: Any) -> None:
+    passes = {
+        name: re.findall(r"pass (\d+)", inspect.getdoc(getattr(nodes.Game, name)) or "")
+        for name in ("thrice", "down", "listed", "at_times")
+    }
+    assert passes == {
+        "thrice": ["1", "2", "3"],
+        "down": ["1", "1", "2"],
+        "listed": ["1", "1", "1"],
+        "at_times": ["1", "1", "2"],
+    }
+    w = game(nodes, 5)
+    for _ in range(4):
+        w.at_times(by=1)
+    assert (w.node.data.k.tolist(), w.node.data.m.tolist()) == ([3], [14 + 13])
+    w.listed(by=1)
+    assert w.node.data.m.tolist() == [27 + 12 + 12]
+
+
+def test_layout_and_docstring_say_how_often(tmp_path: Path, nodes: Any) -> None:
+    (tmp_path / "a.yaml").write_text(REPEATED, encoding="utf-8")
+    layout = ["layout", "--schemas", str(tmp_path), "--schedule"]
+    shown = CliRunner().invoke(ecsgen, [*layout, "thrice"]).stdout.splitlines()
+    column = shown[1].index("again")
+    assert [line[column : column + 7].strip() for line in shown[2:5]] == ["", "3 times", ""]
+    assert shown[5:] == ["pass 2: Node.fall runs 3 times", "pass 3: Node.fall runs 3 times"]
+    picture = tmp_path / "stop.svg"
+    assert CliRunner().invoke(ecsgen, [*layout, "stop", "--svg", str(picture)]).exit_code == 0
+    text = picture.read_text("utf-8")
+    assert (
+        text.count(">at ticks 0, 2, …<") == text.count(">while Node.mean_k, at most 2 times<") == 2
+    )
+    doc = " ".join((inspect.getdoc(nodes.Game.stop) or "").split())
+    assert "Node.fall (at ticks 0, 2, …; while Node.mean_k, at most 2 times) reads" in doc
+
+
+def test_generated_tests_of_schedules_run_entries_again(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(REPEATED, encoding="utf-8")
+    folder = tmp_path / "schedules_again"
+    built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(folder)])
+    assert built.exit_code == 0, built.output
+    assert failures(tmp_path, folder / "tests" / "test_world.py", "-k", "Schedule") == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_bad"),
+    [
+        ("Node.take, divide", False),
+        ("divide, Node.take", False),  # of other rows
+        ("{run: [Node.take, reap], times: 2}", True),
+        ("{run: [Node.take, reap]}", False),
+    ],
+)
+def test_values_of_rows_that_a_pass_before_may_change(entries: str, is_bad: bool) -> None:
+    text = REPEATED.replace(
+        "kernels: {divide", 'kernels: {reap: {over: Clock, steps: ["die()"]}, divide'
+    )
+    _, diagnostics = checked(f"{text}  values: [{entries}]\n")
+    assert [each.code for each in diagnostics] == ["E514"] * is_bad

@@ -54,7 +54,7 @@ class BlockMethod(KernelMethod):
         complain = [needs_errstate(k.program, source.has_holes) for k in kernels]
         targets = [step.target for k in kernels for step in k.program.actions]
         taken = [target.name for target in targets if isinstance(target, Local)]
-        arguments = {argument.name: argument.text for argument in self.arguments}
+        arguments = {code.name: code.text for code in self.inputs}
         taken += arguments.values()
         home = "" if source.is_world else source.combined_component.name
         body = BlockBody(source, all(complain), self.single_join, taken)
@@ -107,7 +107,7 @@ class BlockMethod(KernelMethod):
         are_arrays = self.single_join is None and not self._program.effects.draws
         converted = [
             f"{a.text} = {a.array if are_arrays else a.block_expression}"
-            for a in self.arguments
+            for a in self.inputs
             if not a.each
         ]
         if any(kernel.program.uses_tick for kernel in self.kernels):
@@ -177,13 +177,17 @@ class BlockReductionMethod(ReductionMethod):
         body = BlockBody(source, needs_errstate(self.kernel.program, source.has_holes))
         program = replace(self.kernel.program, steps=())
         body.add(
-            LoweredKernel(program, (), self.where, ()), {}, " ".join(self.kernel.where.split())
+            LoweredKernel(program, (), self.where, ()),
+            {code.name: code.text for code in self.reduced},
+            " ".join(self.kernel.where.split()),
         )
         self._add_part(body)
         driver = iterate_component(self, body, source, has_owners=source.has_holes)
         before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
         loop = block_loop(driver, body, before)
-        text = self.text(["data = self.data", *driver.lookup], f"{loop}\n{self._result}")
+        reduced = [code.definition("numpy") for code in self.reduced]
+        statements = ["data = self.data", *reduced, *driver.lookup]
+        text = self.text(statements, f"{loop}\n{self._result}")
         lines = tuple(body.constants.lines)
         return Printed(text, data_method=driver.making, constants=lines)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from ecsgen.config import Backend
 from ecsgen.model import BaseType, Field, FieldType, Kernel
 from ecsgen.model.columns import Column
-from ecsgen.model.typed_tree import Argument
+from ecsgen.model.typed_tree import Argument, ReducedValue
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.column_code import ColumnCode
 from ecsgen.render.text.formatting import call
@@ -91,6 +93,49 @@ class ArgumentCode:
             .lstrip()
             .replace("\n    ", "\n")
         )
+
+
+class ReducedCode(ArgumentCode):
+    """The value of a reduction: like an argument, but of a manager instead of the caller."""
+
+    def __init__(self, value: ReducedValue, manager: str) -> None:
+        super().__init__("", "", value, "")
+        component, reduction = value.name.split(".")
+        self.variable = f"{component}_{reduction}".lower()
+        """Its name in functions, if that is free."""
+        self.text = f"_{self.variable}"
+        self._value = value_call(manager, reduction)
+
+    @property
+    def checked(self) -> str:
+        """Expression for the value, a number of Python."""
+        return self._value
+
+    def definition(self, backend: Backend) -> str:
+        """Statement that works it out."""
+        expression = self.block_expression if backend == "numpy" else self.loop_expression
+        return f"{self.text} = {expression}"
+
+
+def value_call(manager: str, reduction: str) -> str:
+    """Return the expression for the value of a manager's reduction, as kernels read it."""
+    return f"{manager}._value_of_{reduction}()"
+
+
+def make_reduced_codes(
+    values: Iterable[ReducedValue],
+    manager: Callable[[str], str],
+    arguments: Iterable[ArgumentCode] = (),
+) -> list[ReducedCode]:
+    """Return the code of values of reductions, each in a variable of its own; `manager`: returns
+    the expression for a component's; `arguments`: those of the same method."""
+    codes = [ReducedCode(value, manager(value.name.partition(".")[0])) for value in values]
+    taken = {text for argument in arguments for text in (argument.text, argument.per_row_local)}
+    for code in codes:
+        while code.text in taken:
+            code.text += "_"
+        taken.add(code.text)
+    return codes
 
 
 def _base(type_: Type) -> BaseType:

@@ -19,7 +19,7 @@ from ecsgen.model.typed_tree import (
     Program,
     Step,
 )
-from ecsgen.render.kernel_methods.arguments import make_argument_codes
+from ecsgen.render.kernel_methods.arguments import make_argument_codes, make_reduced_codes
 from ecsgen.render.kernel_methods.row_sources import (
     ChunkSource,
     NeighbourJoin,
@@ -67,6 +67,12 @@ class KernelMethod(ABC):
         """Kernels that run one after the other."""
         self._program = kernel.program
         self.arguments = make_argument_codes(source.combined_component.name, kernel)
+        self.reduced = make_reduced_codes(
+            self._program.reduced, source.managers.manager, self.arguments
+        )
+        """Values of reductions."""
+        self.inputs = [*self.arguments, *self.reduced]
+        """Values that are converted once per call."""
         self.per_row_arguments = [argument for argument in self.arguments if argument.each]
         """Arguments with a value for each row."""
         self.summary = sentence(kernel.doc or f"Run the kernel `{self.name}` over the rows")
@@ -142,6 +148,8 @@ class KernelMethod(ABC):
         effects, turns = self._program.effects, self.kernel.turns
         which = "active rows" if self.rows == "_n_active" else "rows"
         reads, writes = self._with_units(effects.reads), self._with_units(effects.writes)
+        values = (f"{value.name}()" for value in self._program.reduced)
+        reads = ", ".join(filter(None, (reads, *values)))
         parts = fields_in_words(reads, effects.reads_referenced, writes, effects.sends)
         parts += [_turns_in_words(self.kernel)] if turns else []
         parts += ["draws random numbers"] if effects.draws else []
@@ -256,7 +264,7 @@ class KernelMethod(ABC):
         if not isinstance(radius, Argument):
             assert isinstance(radius, float)
             return literal(radius)
-        return next(argument.text for argument in self.arguments if argument.name == radius.name)
+        return next(code.text for code in self.inputs if code.name == radius.name)
 
 
 def leaves_holes_out(kernel: Kernel, has_holes: bool, is_world: bool) -> bool:
@@ -302,7 +310,10 @@ def merge_kernels(fused: FusedKernels) -> Kernel:
         rows=kernels[0].rows,
         over=kernels[0].over,
         program=Program(
-            arguments=tuple(arguments.values()), stream_field=stream_field, effects=effects
+            arguments=tuple(arguments.values()),
+            reduced=kernels[0].program.reduced,
+            stream_field=stream_field,
+            effects=effects,
         ),
     )
 
@@ -359,7 +370,9 @@ class ReductionMethod(KernelMethod):
             or f"{_SUMMARIES[self.function]}{preposition} `{reduction.expression}`{where}"
         )
         step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
-        program_of_value = Program(where=self.where, steps=(step,), effects=reads)
+        program_of_value = Program(
+            where=self.where, steps=(step,), effects=reads, reduced=program.reduced
+        )
         name, rows = reduction.name, reduction.rows
         kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=program_of_value)
         super().__init__(kernel, make_component_source(component, kernel))

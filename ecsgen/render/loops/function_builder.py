@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import split_parts
 from ecsgen.model.types import SCALARS, Type
+from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReducedCode
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import RowSource
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
@@ -63,7 +65,9 @@ class FunctionBuilder:
         }
         """Neighbour joins by the name of their neighbourhood."""
         self.is_plain = is_plain
-        self._argument_codes = {code.name: code for code in (method.arguments if method else ())}
+        self._codes: dict[str, ArgumentCode] = {}
+        """Code of arguments and values of reductions, by name."""
+        self.add_inputs(method.inputs if method else ())
         self.names = NameAllocator({*USED, name}, self._schema_names)
         self.row_columns: dict[str, Parameter] = {}
         """Columns of the function's own rows, by the expression that the method passes."""
@@ -109,6 +113,10 @@ class FunctionBuilder:
             elif isinstance(node, tree.FieldValue | tree.NeighbourField):
                 names |= {name for name, _ in self._columns_of(node)}
         return names
+
+    def add_inputs(self, codes: Iterable[ArgumentCode]) -> None:
+        """Add values that the function may take: the same for all rows, or one for each."""
+        self._codes |= {code.name: code for code in codes}
 
     def hoist(self, name: str, expression: str, annotation: str = "") -> str:
         """Return the variable with the value of an expression, computed before the loops."""
@@ -284,12 +292,12 @@ class FunctionBuilder:
 
     def passed(self, argument: tree.Argument) -> str:
         """Return the argument's variable in the method."""
-        return self._argument_codes[argument.name].text
+        return self._codes[argument.name].text
 
     def argument(self, argument: tree.Argument) -> str:
         """Return the argument's parameter in the function."""
         if argument not in self.arguments:
-            code, type_ = self._argument_codes[argument.name], argument.type
+            code, type_ = self._codes[argument.name], argument.type
             annotation = "float" if type_.is_float else "bool" if type_.is_bool else "int"
             if type_.scalar == "u64":
                 annotation = SCALARS[type_.scalar].numpy
@@ -298,7 +306,10 @@ class FunctionBuilder:
                 passed, elements = f"flat_cells({code.per_row_local})", type_.elements
             if argument.each or type_.shape:
                 annotation = array_type(type_.scalar)
-            name = self.names.claim(argument.name)
+            if isinstance(code, ReducedCode):
+                name = self.names.reserve(code.variable)
+            else:
+                name = self.names.claim(argument.name)
             self.arguments[argument] = Parameter(name, annotation, passed, elements)
         return self.arguments[argument].name
 

@@ -92,7 +92,7 @@ class LoopMethod(KernelMethod):
         if not self.takes_rows:
             selection = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
-            *_converted(self.arguments),
+            *_converted(self.inputs),
             *self._lookup_lines,
             *self._radius_lines,
             *(["self.levels()"] if self._program.runs_by_level else []),
@@ -109,7 +109,7 @@ class LoopMethod(KernelMethod):
     @property
     def _radius_lines(self) -> list[str]:
         """Statements that refuse arguments below 0 as radius on a grid."""
-        texts = {argument.name: argument.text for argument in self.arguments}
+        texts = {argument.name: argument.text for argument in self.inputs}
         owner = "" if self.source.is_world else f"{self.source.combined_component.name}Manager."
         return [
             f"refuse_radius({literal(f'{owner}{join.label}')}, {texts[join.near.radius.name]})"
@@ -162,11 +162,11 @@ class LoopMethod(KernelMethod):
         if not self.function.is_ordered:
             return []
         source, stream, sieve = self.source, self._program.stream_field, self.function.sieve
-        sifting = sieve.lines(self.arguments, self.takes_rows) if sieve else []
+        sifting = sieve.lines(self.inputs, self.takes_rows) if sieve else []
         if self._program.turn_count is not None:
             return self._drawn_turn_lines(self._program.turn_count)
         if self._program.turn_key is not None:
-            evaluation = ColumnEvaluation(source, self.arguments, self._constants, False)
+            evaluation = ColumnEvaluation(source, self.inputs, self._constants, False)
             keys_of_rows = evaluation.lines(self._program.turn_key, "_turn_keys")
             rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
             rows = ", _order" if sifting else rows
@@ -250,7 +250,7 @@ class LoopPassMethod(FusedPassMethod):
         function = function_text(name, parameters, self.function_docstring, body)
         lookup = f"{source.variable} = {source.rows_expression}"
         lookup = lookup if source.is_world else "data = self.data"
-        statements = [*_converted(self.arguments), lookup, *self.key_lines]
+        statements = [*_converted(self.inputs), lookup, *self.key_lines]
         return Printed(self.text(statements, _call_text(name, parameters)), function)
 
     def _call(self, index: int, function: KernelFunction) -> str:
@@ -298,7 +298,7 @@ class ChunkLoop(KernelMethod):
         over_chunks = function_text(chunks, passed, title, self._body, self.kernel.parallel)
         chunks_kept = f"self.archetypes.kernel_blocks.get({literal(self.name)})"
         statements = [
-            *_converted(self.arguments),
+            *_converted(self.inputs),
             *self.source.each_lines(self.per_row_arguments),
             f"_chunks = {chunks_kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",

@@ -53,13 +53,14 @@ class LoopReductionMethod(ReductionMethod):
         elif self._returns_count:
             returned = f"tuple[int, {returned}]"
         signature = self._builder.name, self._parameters, self.function_docstring, self._statements
-        method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
+        reduced = [code.definition("numba") for code in self.reduced]
+        method = self.text(["data = self.data", *reduced], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*signature, returns=returned))
 
     @property
     def _parameters(self) -> list[Parameter]:
         rows = Parameter(self._builder.count, "int", self.source.rows_expression)
-        return [rows, *self._builder.row_columns.values()]
+        return [rows, *self._builder.common, *self._builder.row_columns.values()]
 
     def _write(self) -> None:
         """Write the value of one row to its column of the block; to the next free one where some

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
-from ecsgen.model import Component, Default, Enum, World
-from ecsgen.model.schedules import TICK, ScheduledCall, arguments_of, fused_passes, passes
+from ecsgen.model import Component, Default, Enum, ScheduleEntry, World
+from ecsgen.model.schedules import (
+    FusedPass,
+    ScheduledCall,
+    arguments_of,
+    fused_passes,
+    passes,
+)
 from ecsgen.model.typed_tree import Argument
-from ecsgen.render.kernel_methods.arguments import ArgumentCode
+from ecsgen.render.kernel_methods.arguments import ArgumentCode, value_call
 from ecsgen.render.kernel_methods.kernel_method import (
     fields_in_words,
     leaves_holes_out,
     merge_kernels,
 )
-from ecsgen.render.text.formatting import call, for_macro
+from ecsgen.render.text.formatting import call, collection, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -70,8 +77,10 @@ class ScheduleMethod:
     def _listed(self) -> list[str]:
         lines = []
         for number, entry in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
-            times = f" (at ticks {entry.times})" if entry.times else ""
-            lines.append(f"pass {number}: {entry.text}{times} {_effects(entry)}.")
+            ticks = f"at ticks {entry.ticks}" if entry.ticks else ""
+            occasion = "; ".join(filter(None, (ticks, entry.repeats)))
+            when = f" ({occasion})" if occasion else ""
+            lines.append(f"pass {number}: {entry.text}{when} {_effects(entry)}.")
         return lines
 
     @property
@@ -117,33 +126,48 @@ class ScheduleMethod:
     def calls(self) -> list[str]:
         """Statements that run the kernels."""
         lines = []
-        for number, group in enumerate(self._passes, 1):
-            if (self.name, number) in self._fused:
-                holder, fused = self._fused[self.name, number]
-                arguments = [
-                    add_placeholder(argument.name)
-                    for argument in merge_kernels(fused).program.arguments
-                ]
-                lines.append(self._call_line(holder, f"_{fused.name}", arguments))
-            else:
-                for entry in group.calls:
-                    arguments = [
-                        add_placeholder(argument.name)
-                        for argument in entry.kernel.program.arguments
-                    ]
-                    lines.append(self._entry(entry, arguments))
+        numbered = enumerate(self._passes, 1)
+        for occasion, group in groupby(numbered, key=lambda each: each[1].calls[0].occasion):
+            lines += self._block(None if occasion is None else occasion.entry, [*group])
         return lines
 
-    def _entry(self, entry: ScheduledCall, arguments: list[str]) -> str:
-        depth = 8 if entry.every is None else 12
-        line = "self.tick += 1"
-        if entry.is_table:
-            line = f"self._line_of_{entry.text}()"
-        elif entry.text != TICK:
-            line = self._call_line(entry.component, entry.kernel.name, arguments, depth)
-        if entry.every is None:
-            return line
-        return f"if self._is_due({entry.every}, {entry.start}):\n        {line}"
+    def _block(self, entry: ScheduleEntry | None, group: list[tuple[int, FusedPass]]) -> list[str]:
+        """Return the statements that run passes, once or as often as their entry says."""
+        heads, ends = list[str](), list[str]()
+        if entry is not None:
+            if entry.every is not None:
+                heads.append(f"if self._is_due({entry.every}, {entry.start}):")
+            if entry.is_repeated:
+                heads.append(f"for _ in range({entry.times}):")
+            if entry.condition:
+                holder, _, reduction = entry.condition.rpartition(".")
+                pad = " " * 4 * len(heads)
+                value = value_call(f"self.{self._known[holder].module}", reduction)
+                ends = [f"{pad}if not {value}:", f"{pad}    break", f"{pad[4:]}else:"]
+                label = literal(f"{self._world.name}.{self.name}")
+                arguments = [label, literal(entry.condition), str(entry.times)]
+                ends.append(pad + self._call_line("warn_still_true", arguments, len(pad) + 8))
+        pad = " " * 4 * len(heads)
+        lines = [pad + line for each in group for line in self._pass_lines(*each, len(pad) + 8)]
+        block = [*(" " * 4 * k + head for k, head in enumerate(heads)), *lines, *ends]
+        return ["\n    ".join(block)] if heads else block
+
+    def _pass_lines(self, number: int, fused_pass: FusedPass, depth: int) -> list[str]:
+        if (self.name, number) not in self._fused:
+            return [self._entry(entry, depth) for entry in fused_pass.calls]
+        holder, fused = self._fused[self.name, number]
+        merged = merge_kernels(fused).program.arguments
+        arguments = [add_placeholder(argument.name) for argument in merged]
+        return [self._method_line(holder, f"_{fused.name}", arguments, depth)]
+
+    def _entry(self, entry: ScheduledCall, depth: int) -> str:
+        match entry.kind:
+            case "tick":
+                return "self.tick += 1"
+            case "table":
+                return f"self._line_of_{entry.text}()"
+        arguments = [add_placeholder(each.name) for each in entry.kernel.program.arguments]
+        return self._method_line(entry.component, entry.kernel.name, arguments, depth)
 
     @property
     def samples(self) -> list[str]:
@@ -154,18 +178,35 @@ class ScheduleMethod:
     @property
     def cases(self) -> list[str]:
         """Equivalent calls of single kernels, for tests."""
-        return [call("schedule_cases.Call", self._case(entry), 16, ",") for entry in self._calls]
+        lines = []
+        for occasion, group in groupby(self._calls, key=lambda entry: entry.occasion):
+            if occasion is None:
+                lines += [call("schedule_cases.Call", self._case(each), 16, ",") for each in group]
+                continue
+            calls = [call("schedule_cases.Call", self._case(each), 0) for each in group]
+            arguments = [collection("", calls, 20), *self._occasion(occasion.entry)]
+            lines.append(call("schedule_cases.Again", arguments, 16, ","))
+        return lines
+
+    def _occasion(self, entry: ScheduleEntry) -> list[str]:
+        """Return when, and how often, calls happen together, for tests."""
+        values: dict[str, Default] = {}
+        if entry.every is not None:
+            values = {"every": entry.every, "start": entry.start}
+        if entry.is_repeated:
+            values["times"] = entry.times
+        if entry.condition:
+            holder, _, reduction = entry.condition.rpartition(".")
+            values["condition"] = (self._known[holder].module, reduction)
+        return [f"{name}={literal(value)}" for name, value in values.items()]
 
     def _case(self, entry: ScheduledCall) -> list[str]:
         arguments = tuple(argument.name for argument in entry.kernel.program.arguments)
-        times = [] if entry.every is None else [str(entry.every), str(entry.start)]
-        if entry.is_table:
-            times += ["is_table=True"]
         holder = self._known[entry.component].module if entry.component else ""
         over = entry.component or entry.over
-        modules = self._modules(over) if over and not entry.is_table else ()
+        modules = self._modules(over) if over and entry.kind != "table" else ()
         items = (holder, entry.kernel.name, arguments, modules)
-        return [*(literal(each) for each in items), *times]
+        return [*(literal(item) for item in items), *["is_table=True"] * (entry.kind == "table")]
 
     def _modules(self, over: str) -> tuple[str, ...]:
         """Return the components of entities in a component, a group or a query."""
@@ -176,16 +217,19 @@ class ScheduleMethod:
         names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
         return tuple(self._known[name].module for name in names)
 
-    def _call_line(self, component: str, method: str, arguments: list[str], depth: int = 8) -> str:
+    def _method_line(self, component: str, method: str, arguments: list[str], depth: int) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
-        line = call(f"{holder}.{method}", arguments, depth)
-        return line.lstrip().replace("\n    ", "\n")
+        return self._call_line(f"{holder}.{method}", arguments, depth)
+
+    def _call_line(self, function: str, arguments: list[str], depth: int) -> str:
+        return call(function, arguments, depth).lstrip().replace("\n    ", "\n")
 
 
 def _effects(entry: ScheduledCall) -> str:
     """Return which fields a kernel reads, writes and sends to, in words."""
-    parts = ["adds 1"] if entry.text == TICK else ["writes a line"] if entry.is_table else []
-    reads = ", ".join([*entry.reads, *(["random numbers"] if entry.draws else [])])
+    parts = {"tick": ["adds 1"], "table": ["writes a line"]}.get(entry.kind, [])
+    values = [f"{value.name}()" for value in entry.kernel.program.reduced]
+    reads = ", ".join([*entry.reads, *values, *["random numbers"] * entry.draws])
     parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), entry.sends)
     effects = entry.kernel.program.effects
     parts += reversed(effects.commands_in_words)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import nan, sqrt
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.fast_typing import NamedTuple
 from .blocks import (
     BlockColumn,
     ScratchSpec,
@@ -33,8 +34,38 @@ BLOCK: Final = 16384
 _STEP: Final = 4096
 """Number of values that are accumulated at a time."""
 
+if TYPE_CHECKING:
+    from ..tables.placement import RowsOrSlice
+
 Where = NDArray[np.bool_] | bool | None
 """Mask of the rows of a block that match; None for all."""
+
+
+class RecordedRows(NamedTuple):
+    """Rows that are reduced or recorded, in one manager or in several."""
+
+    n: int
+    members: tuple[RowsOrSlice, ...]
+    """Rows in each manager, in the same order."""
+
+
+def leading_rows(n: int) -> RecordedRows:
+    """Return the first rows of a manager."""
+    return RecordedRows(n, (slice(0, n),))
+
+
+def rows_in_use(owners: NDArray[np.uint64], n: int) -> RecordedRows:
+    """Return the rows among a manager's first n that have an owner."""
+    rows = np.flatnonzero(owners[:n])
+    return RecordedRows(len(rows), (rows,))
+
+
+def recorded_cells(column: NDArray[Any], rows: RowsOrSlice, elements: int = 1) -> NDArray[Any]:
+    """Return the cells of some rows of a flat column with so many elements per row: a view, if the
+    rows follow each other."""
+    if isinstance(rows, slice):
+        return column[rows.start * elements :] if rows.start else column
+    return column.reshape(-1, elements)[rows].reshape(-1)
 
 
 def table_blocks(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.fast_typing import NamedTuple
 from ..base.handles import RowArray
+from ..kernels.reductions import RecordedRows, leading_rows
 from ..tables.buffers import read_only
 from ..tables.columns import owner_column
 from ..world.ticking import TickingWorld
@@ -323,19 +323,6 @@ class RecordingWorld(TickingWorld):
         return folder
 
 
-class RecordedRows(NamedTuple):
-    """Active rows of live entities, in one manager or in several."""
-
-    n: int
-    members: tuple[RowsOrSlice, ...]
-    """Rows in each manager, in the same order."""
-
-
-def leading_rows(n: int) -> RecordedRows:
-    """Return the first rows of a manager without owners."""
-    return RecordedRows(n, (slice(0, n),))
-
-
 def matching_rows(match: QueryMatch, *active: tuple[int, int]) -> RecordedRows:
     """Return the rows that a query matched; `active`: pairs of a member and its number of active
     rows."""
@@ -354,11 +341,3 @@ def picked_rows(members: Sequence[RowsOrSlice], indices: RowArray) -> tuple[Rows
     return tuple(
         indices + rows.start if isinstance(rows, slice) else rows[indices] for rows in members
     )
-
-
-def recorded_cells(column: NDArray[Any], rows: RowsOrSlice, elements: int = 1) -> NDArray[Any]:
-    """Return the cells of some rows of a flat column with so many elements per row: a view, if the
-    rows follow each other."""
-    if isinstance(rows, slice):
-        return column[rows.start * elements :] if rows.start else column
-    return column.reshape(-1, elements)[rows].reshape(-1)

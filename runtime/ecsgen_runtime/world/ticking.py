@@ -1,4 +1,4 @@
-"""A world that knows the time, and what its schedules are given."""
+"""A world that knows the time, and what its schedules are given and say."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def keyword_only(method: MethodT) -> MethodT:
         method(self, **dict(zip(names, positional, strict=False)), **named)
 
     return cast("MethodT", called)
+
+
+def warn_still_true(schedule: str, reduction: str, passes: int) -> None:
+    """Warn that an entry of a schedule has ended though the reduction it goes by is still true."""
+    message = f"{schedule}: {reduction!r} is still true after {passes} passes"
+    warn(message, RuntimeWarning, stacklevel=3)
 
 
 class TickingWorld(WorldBase):
