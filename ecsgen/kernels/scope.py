@@ -288,6 +288,8 @@ class Scope:
             raise KernelError("E802", message, node, hint)
         known = {reduction.name: reduction for reduction in self.reductions.get(holder, ())}
         if name not in known:
+            if not {name, f"{holder}.{name}"}.isdisjoint(self.invalid_names):
+                raise make_silent_error(node)
             hint, before = did_you_mean(name, known), " before this one" * bool(home)
             message = f"{holder} has no reduction {quote(name)}{before}"
             raise KernelError("E802", message, node, hint)

@@ -91,6 +91,7 @@ def collect_invalid_names(draft: Declaration[ComponentSpec], component: Componen
     """Return the names that were reported while a component was built."""
     written = draft.key_marks("fields").keys() | draft.key_marks("derived").keys()
     names = written - {value.name for value in component.readable}
+    names |= draft.key_marks("reductions").keys() - {r.name for r in component.reductions}
     if not component.hierarchy and draft.is_incomplete():
         names.add(PARENT)
     more = draft.is_incomplete("fields") if draft.node.at("fields") else draft.is_incomplete()

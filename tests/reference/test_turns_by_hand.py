@@ -266,6 +266,7 @@ def test_entries_run_again() -> None:
         "thrice": [{"run": "fall", "times": 3}],
         "down": [{"run": ["fall", "count", "tick"], "while": "Node.moving", "at_most": 9}],
         "stop": [{"run": ["fall", "tick"], "while": "Node.moving", "at_most": 2}],
+        "due": ["fall", {"run": "fall", "every": 1}],
     }
     world = town(kernels, ks(6, 4), schedules=schedules)
     step(world, "thrice")
@@ -279,6 +280,9 @@ def test_entries_run_again() -> None:
     with pytest.warns(RuntimeWarning, match="Node.moving"):
         step(world, "stop")
     assert (world.column("Node", "k"), world.tick) == ([2, 2], 2)
+    world.tick = -3
+    step(world, "due")  # a plain entry always, others from tick 0 on
+    assert world.column("Node", "k") == [1, 1]
 
 
 # Distributions
