@@ -266,7 +266,7 @@ def test_entries_run_again() -> None:
         "thrice": [{"run": "fall", "times": 3}],
         "down": [{"run": ["fall", "count", "tick"], "while": "Node.moving", "at_most": 9}],
         "stop": [{"run": ["fall", "tick"], "while": "Node.moving", "at_most": 2}],
-        "due": ["fall", {"run": "fall", "every": 1}],
+        "due": [{"run": "fall"}, {"run": "fall", "every": 1}],
     }
     world = town(kernels, ks(6, 4), schedules=schedules)
     step(world, "thrice")

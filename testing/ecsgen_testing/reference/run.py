@@ -35,7 +35,8 @@ def step(world: World, schedule: str, **arguments: Any) -> None:
     """Call the kernels of a schedule that are due, and count the time; tables write nothing."""
     for entry in world.schema.schedules[schedule]:
         since = world.tick - entry.get("from", 0)
-        if "every" in entry and (since < 0 or since % entry["every"]):
+        is_timed = not entry.keys().isdisjoint(("every", "from"))
+        if is_timed and (since < 0 or since % entry.get("every", 1)):
             continue
         if "set" in entry:
             call(world, _setter(entry["set"], entry["to"]))
