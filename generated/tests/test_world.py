@@ -143,7 +143,9 @@ class TestSchedules(schedule_cases.ScheduleCases):
             [
                 schedule_cases.Call("", "outbreak", (), (), is_table=True),
                 schedule_cases.Again(
-                    (schedule_cases.Call("", "ill", (), (), is_table=True),),
+                    [
+                        schedule_cases.Call("", "ill", (), (), is_table=True),
+                    ],
                     every=7,
                     start=0,
                 ),

@@ -20,7 +20,8 @@ from ecsgen.render.kernel_methods.kernel_method import (
     leaves_holes_out,
     merge_kernels,
 )
-from ecsgen.render.text.formatting import call, collection, for_macro
+from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_source
+from ecsgen.render.text.formatting import call, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -183,9 +184,11 @@ class ScheduleMethod:
             if occasion is None:
                 lines += [call("schedule_cases.Call", self._case(each), 16, ",") for each in group]
                 continue
-            calls = [call("schedule_cases.Call", self._case(each), 0) for each in group]
-            arguments = [collection("", calls, 20), *self._occasion(occasion.entry)]
-            lines.append(call("schedule_cases.Again", arguments, 16, ","))
+            calls = [call("schedule_cases.Call", self._case(each), 24, ",") for each in group]
+            pad = " " * 20
+            lines += [f"{pad[4:]}schedule_cases.Again(", f"{pad}[", *calls, f"{pad}],"]
+            lines += [f"{pad}{each}," for each in self._occasion(occasion.entry)]
+            lines.append(f"{pad[4:]}),")
         return lines
 
     def _occasion(self, entry: ScheduleEntry) -> list[str]:
