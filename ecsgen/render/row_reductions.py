@@ -32,7 +32,7 @@ from ecsgen.render.loops.scalar_code import (
     wrap_to_type,
 )
 from ecsgen.render.text.formatting import collection, method_lines, statement
-from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
+from ecsgen.render.text.quoting import literal
 
 EACH: Final = "each"
 """Function of the reduction that keeps the value of each row, for a table with a line for each."""
@@ -302,6 +302,7 @@ class ValueMethod(ReductionMethod):
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
         self._reduction, self._backend = reduction, component.backend
+        self.summary = f"Return `{self.name}` as kernels read it."
 
     @property
     def signature(self) -> str:
@@ -309,8 +310,8 @@ class ValueMethod(ReductionMethod):
         return f"def _value_of_{self.name}(self) -> {returns}:"
 
     @property
-    def docstring(self) -> str:
-        return docstring_text(f"Return `{self.name}` as kernels read it; O(rows)", WIDTH - 11) + "."
+    def _effects(self) -> str:
+        return "Added as columns of tables are. O(n)."
 
     @property
     def printed(self) -> Printed:
