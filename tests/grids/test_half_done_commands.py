@@ -61,8 +61,16 @@ kernels:
   starve: {over: Sheep, steps: [die(where=Sheep.energy % 3 == 0), destroy(Sheep.egg),
     destroy(Sheep.nut)]}
 """
+KNOWN = MIXED.replace(
+    '"spawn(Egg(age=Sheep.energy))",\n    "spawn(Nut(age=Sheep.energy))"]',
+    """"egg = spawn(Egg(age=Sheep.energy))",
+    "nut = spawn(Nut(age=Sheep.energy))", "who = spawn(Sheep(egg=egg, nut=nut))",
+    "spawn(Egg(age=3), where=who != 0)"]""",
+)
+"""Kernels that give spawns the handles of who will come."""
 pytestmark = pytest.mark.filterwarnings("ignore")  # tracebacks hold views
-SCHEMAS = {"plain": PLAIN, "mixed": MIXED}
+SCHEMAS = {"plain": PLAIN, "mixed": MIXED, "known": KNOWN}
+WHICH = ["plain", "mixed", pytest.param("known", marks=pytest.mark.soak)]
 NAMES = ("entities", "sheep", "tag", "wool", "egg", "nut")
 
 
@@ -73,7 +81,7 @@ class Field:
         self.package = f"half_{which}_{backend}"
         w = world_package(SCHEMAS[which], self.package, backend, "vendored").Field()
         sheep = w.spawn(rows, sheep={"energy": range(rows)}, tag={})
-        if which == "mixed":
+        if which != "plain":
             w.wool.create_many(sheep[::2], grams=range(len(sheep[::2])))
             w.sheep.data.egg[::4] = w.egg.create_many(rows, age=range(rows))[::4]
             w.sheep.data.nut[::5] = w.nut.create_many(rows, age=range(rows))[::5]
@@ -133,7 +141,7 @@ def backend(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.parametrize("rows", [20, 64])
-@pytest.mark.parametrize("which", SCHEMAS)
+@pytest.mark.parametrize("which", WHICH)
 @pytest.mark.parametrize("lasts", [False, True])
 def test_no_memory_leaves_nothing_half_done(
     which: str, rows: int, lasts: bool, backend: Backend
@@ -158,7 +166,7 @@ def test_no_memory_leaves_nothing_half_done(
 
 
 @pytest.mark.parametrize("rows", [20, 64])
-@pytest.mark.parametrize("which", SCHEMAS)
+@pytest.mark.parametrize("which", WHICH)
 def test_interrupts_leave_nothing_half_done(which: str, rows: int, backend: Backend) -> None:
     field, wrong = Field(which, backend, rows), list[str]()
     graze: Callable[[], object] = field.load().graze

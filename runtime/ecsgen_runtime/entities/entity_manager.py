@@ -109,6 +109,10 @@ class EntityManagerBase(EntityPool):
 
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
+        return self._take_indices(n)
+
+    def _take_indices(self, n: SupportsIndex, are_reserved: bool = False) -> EntityArray:
+        """Return the next n handles, of live entities or of others to be created. O(n)."""
         n = parse_count(n)
         early = min(n, max(0, self.free_indices.count - self.HANDLE_LAYOUT.MIN_FREE))
         fresh = min(n - early, self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used)
@@ -120,16 +124,17 @@ class EntityManagerBase(EntityPool):
         created = np.arange(start, start + fresh, dtype=np.uint64)
         new_cells = self.handles[self.n_used : self.n_used + fresh]
         if not n_reused:
-            new_cells[:] = created
+            new_cells[:] = created ^ np.uint64(1) if are_reserved else created
             self.n_used += fresh
             return created
         indices = self.free_indices.first(n_reused)
         reused = self.handles.take(indices)
         reused ^= 1
         parts = (reused[:early], created, reused[early:])
-        new_cells[:], created = created, np.concatenate(parts)
+        new_cells[:] = created ^ np.uint64(1) if are_reserved else created
+        created = np.concatenate(parts)
         try:
-            self.handles[indices] = reused
+            self.handles[indices] = reused ^ np.uint64(1) if are_reserved else reused
             self.free_indices.drop(n_reused)
             self.n_used += fresh
         except BaseException:
@@ -146,26 +151,34 @@ class EntityManagerBase(EntityPool):
 
         `create_reserved` or `drop_reserved` comes later for each. Raises what `create_many` does.
         """
-        es = self.create_many(n)
-        self._change_reserved(es, es ^ np.uint64(1), n)
-        return es
+        handles = self._take_indices(n, are_reserved=True)
+        self.n_reserved += n
+        return handles
 
     def create_reserved(self, es: EntityArray) -> None:
         """Create entities whose handles are reserved. O(k)."""
-        self._change_reserved(es, es, -len(es))
+        try:
+            self.handles[es & np.uint64(self.HANDLE_LAYOUT.INDEX_MASK)] = es
+            self.n_reserved -= len(es)
+        except BaseException:
+            mark_broken(self)
+            raise
 
     def drop_reserved(self, es: EntityArray) -> None:
-        """Free the indices of reserved handles, which will never live. O(k)."""
+        """Free the indices of reserved handles, or of entities that were just created with these,
+        for handles that never live again. O(k)."""
         was_clean, before = self.has_no_dead_rows, self.despawn_count
-        self.free_handles(es)
-        self.n_reserved -= len(es)
-        self.despawns_at_collect += self.despawn_count - before if was_clean else 0
-
-    def _change_reserved(self, es: EntityArray, cells: EntityArray, n: int) -> None:
-        """Write the cells of reserved handles, of which there are n more."""
+        n_created = len(es) if len(es) and self.alive(int(es[0])) else 0
         try:
-            self.handles[es & np.uint64(self.HANDLE_LAYOUT.INDEX_MASK)] = cells
-            self.n_reserved += n
+            try:
+                self.free_handles(es)
+            except MemoryError:
+                for e in es.data:  # so that the index is lost
+                    index = e & self.HANDLE_LAYOUT.INDEX_MASK
+                    self._cells[index] = index ^ 1
+                    self.n_retired += 1
+            self.n_reserved -= len(es) - n_created
+            self.despawns_at_collect += self.despawn_count - before if was_clean else 0
         except BaseException:
             mark_broken(self)
             raise

@@ -73,11 +73,11 @@ class EntityHandles(NewbornHandles):
         self._entities.drop_reserved(dropped)
 
     def create_next(self) -> EntityArray:
+        self._entities.create_reserved(self.reserved)
         created, self.reserved = self.reserved, self.reserved[:0]
-        self._entities.create_reserved(created)
         return created
 
     def drop(self) -> None:
-        dropped, self.reserved = self.reserved, self.reserved[:0]
-        if len(dropped) and not is_broken(self._entities):
-            self._entities.drop_reserved(dropped)
+        if len(self.reserved) and not is_broken(self._entities):
+            self._entities.drop_reserved(self.reserved)
+        self.reserved = self.reserved[:0]

@@ -373,14 +373,18 @@ class DeferredCommands:
     def _create(self, groups: Sequence[tuple[int, Mapping[int, _Share]]]) -> None:
         """Create groups of entities or of rows without owner by statements' shares, or none."""
         world, parts = self._world, []
-        created = list[EntityArray]()
+        created, drop = list[EntityArray](), world.entities.drop_reserved
         ownerless = list[tuple[IdMethods, int, list[IdArray]]]()
         try:
             for count, shares in groups:
                 owners = np.zeros(count, np.uint64)
                 if self._is_owned(self.spawn_batches[next(iter(shares))]):
                     # created and recorded at once: an interrupt may come after a call
-                    created.extend(map(self._create_entities, (count,)))
+                    if "" in self.handles:
+                        created.append(self.handles[""].reserved)
+                        self.handles[""].create_next()
+                    else:
+                        created.extend(map(world.entities.create_many, (count,)))
                     owners = created[-1]
                 for name, positions, columns in self._rows_to_create(count, shares):
                     parts.append((getattr(world, name), owners[positions], columns))
@@ -400,15 +404,13 @@ class DeferredCommands:
                     _remove(manager, partial(_remove_ids, manager, ids[0]))
                 elif not isinstance(error, EcsError):
                     mark_broken_if_changed(manager, version)
-            undo = world.entities.free_handles if self.handles else None
             for entities in created:
-                world.rollback_spawn(entities, undo)
+                if "" in self.handles:
+                    self.handles[""].reserved = entities[:0]
+                    world.rollback_spawn(entities, drop)
+                else:
+                    world.rollback_spawn(entities)
             raise
-
-    def _create_entities(self, count: int) -> EntityArray:
-        if "" in self.handles:
-            return self.handles[""].create_next()
-        return self._world.entities.create_many(count)
 
     def _rows_to_create(
         self, count: int, shares: Mapping[int, _Share]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from operator import index
 from typing import Any, ClassVar, Final, SupportsIndex
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import CapacityError, StaleIdError, StaleInstanceError
 from ...base.handles import NIL, Id, IdArray, Instance, RowArray
-from ...base.locks import is_broken
+from ...base.locks import is_broken, mark_broken
 from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...entities.newborn_handles import NewbornHandles
 from ...tables.columns import Rows
@@ -329,27 +330,41 @@ class NewbornIds(NewbornHandles):
         try:
             data.reserve_rows(data.capacity_for(count))
         except BaseException:
-            self.reserved = data._reserve_slots(min(count, self.numbers.item(2)))
-            data._skip_generation()
+            with self._atomic():
+                self.reserved = data._reserve_slots(min(count, self.numbers.item(2)))
+                data._skip_generation()
             raise
-        self.reserved = data._reserve_slots(count)
+        with self._atomic():
+            self.reserved = data._reserve_slots(count)
+
+    @contextmanager
+    def _atomic(self) -> Iterator[None]:
+        """Mark the manager broken if a change of its slots fails halfway."""
+        try:
+            yield
+        except BaseException:
+            mark_broken(self._manager)
+            raise
 
     def keep(self, is_born: NDArray[np.bool_]) -> None:
-        dropped, self.reserved = self.reserved[~is_born], self.reserved[is_born]
-        self._data._drop_reserved(dropped)
+        with self._atomic():
+            dropped, self.reserved = self.reserved[~is_born], self.reserved[is_born]
+            self._data._drop_reserved(dropped)
 
     def create_next(self) -> IdArray:
-        self._data._return_slots(self.reserved)
-        self._is_next = True
+        with self._atomic():
+            self._data._return_slots(self.reserved)
+            self._is_next = True
         return ids_of(self.reserved, self._data._id_generation_column)
 
     def drop(self) -> None:
-        data, slots, self.reserved = self._data, self.reserved, self.reserved[:0]
-        if not len(slots) or is_broken(self._manager):
+        if is_broken(self._manager):
             return
-        if self._is_next:
-            next_slots = data._id_slot_column[data.n : data._slots][: len(slots)]
-            if not np.array_equal(next_slots, slots):
-                return  # rows have them
-            slots = data._reserve_slots(len(slots))
-        data._drop_reserved(slots)
+        with self._atomic():
+            data, slots = self._data, self.reserved
+            if self._is_next and len(slots):
+                next_slots = data._id_slot_column[data.n : data._slots][: len(slots)]
+                is_left = np.array_equal(next_slots, slots)  # else rows have them
+                slots = data._reserve_slots(len(slots) if is_left else 0)
+            data._drop_reserved(slots)
+            self.reserved = self.reserved[:0]
