@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ecsgen_runtime.base.errors import CapacityError
 
 from tests.support.manager_state import wear_out
 from tests.support.world_package import world_package
@@ -280,3 +281,19 @@ def test_deaths_that_are_refused(refusing: ModuleType, spawns: bool) -> None:
     assert (state(leaf), list(acorn), len(world)) == before
     leaf.create_many(world.spawn(2) if spawns else heirs)
     assert not world.entities.alive(es[2])
+
+
+def test_a_kernel_that_spawns_more_than_stay_spawns_none() -> None:
+    """As `create_many` of so many; those before are still there."""
+    text = "component: Ping\nfields: {a: i64}\n---\ncomponent: Echo\nring: 3\nowner: none\n"
+    text += "fields: {of: i64}\n---\nworld: Cave\nkernels: {shout: {over: Ping, steps: "
+    text += '["spawn(Echo(of=Ping.a), where=Ping.a > 0)", Ping.a = 5]}}\n'
+    cave = world_package(text, "ring_of_echoes").Cave()
+    cave.spawn(4, ping={"a": [0, 1, 2, 3]})
+    cave.echo.create(of=7)
+    cave.shout()
+    assert sorted(cave.echo.data.of.tolist()) == [1, 2, 3]
+    with pytest.raises(CapacityError, match="4 instances at once"):
+        cave.shout()
+    assert sorted(cave.echo.data.of.tolist()) == [1, 2, 3]
+    assert cave.ping.data.a.tolist() == [5] * 4

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.errors import CapacityError
-from ...base.handles import NIL, Columns, Instance, RowArray
+from ...base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.columns import Rows
 from ...tables.placement import NO_ROWS, CommitSteps, apply_writes
@@ -133,11 +133,20 @@ class Ring(Packed):
         return data.capacity_for(count) <= data.allocated
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        self._refuse_too_many(count)
+        return super()._convert(count, arguments)
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        self._refuse_too_many(len(entities))  # those that kernels spawn
+        super()._ensure_capacity(entities, columns, borrowed)
+
+    def _refuse_too_many(self, count: int) -> None:
         most = self.data.MAX_ROWS
         if count > most:
             name = type(self).__name__
             raise CapacityError(f"{name}: {count} instances at once, {most} are all that stay")
-        return super()._convert(count, arguments)
 
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
