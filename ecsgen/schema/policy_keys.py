@@ -107,7 +107,7 @@ def apply_defaults(drafts: Declarations, defaults: Mapping[str, str | bool]) -> 
 
 
 def use_all_cores(drafts: Declarations) -> None:
-    """Let kernels use all cores whose schemas do not say whether they do."""
+    """Set `parallel` of kernels whose schemas do not say whether they use all cores."""
     declared: list[Declaration[Any]] = [*drafts.components, *drafts.worlds]
     for draft in declared:
         kernels = dict(draft.spec.kernels)

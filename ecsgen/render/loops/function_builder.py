@@ -89,6 +89,8 @@ class FunctionBuilder:
         self.turn = self.row
         self.senders = ""
         """Parameter with the rows that a call names, in its order; "" if the loop has the same."""
+        self.is_parallel = False
+        """True if the function uses all cores."""
         self.is_ordered = False
         """True if the function gets the order of the rows' turns."""
         self.key = reserve("key") if program.effects.draws and not is_plain else ""
@@ -158,6 +160,11 @@ class FunctionBuilder:
     def follows_cells(self) -> bool:
         """True if the loop follows the cells of the kernel's only neighbourhood."""
         return False
+
+    @property
+    def each(self) -> str:
+        """Name of the range of a loop whose passes are independent of each other."""
+        return "prange" if self.is_parallel else "range"
 
     @property
     def cut_off(self) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from textwrap import indent
 
 from ecsgen.kernels.lowering import lower_kernel
+from ecsgen.kernels.statements import LoweredKernel, MoveToCell
 from ecsgen.model import Kernel
-from ecsgen.model.typed_tree import PARENT, FieldValue, Program, fields_in, walk
+from ecsgen.model.typed_tree import PARENT, FieldValue, Program, fields_in, walk, walk_nested
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.loops.element_values import is_across
@@ -16,6 +17,7 @@ from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.loop_body import LoopBody, VectorBody
 from ecsgen.render.loops.loop_everybody import AllNeighbours
 from ecsgen.render.loops.loop_grids import GridNeighbours
+from ecsgen.render.loops.loop_messages import queued_messages
 from ecsgen.render.loops.loop_neighbours import FrozenNeighbours, LiveNeighbours, NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, is_stencil
 from ecsgen.render.loops.sieve import Sieve
@@ -32,6 +34,11 @@ class Order:
     """First lines of the loops, one inside the other."""
     first: list[str] = field(default_factory=list)
     """Statements that begin a row."""
+
+    @property
+    def pad(self) -> str:
+        """Indentation of what the loops do."""
+        return " " * (len(self.heads[-1]) - len(self.heads[-1].lstrip()) + 4)
 
 
 class KernelFunction(FunctionBuilder):
@@ -58,9 +65,9 @@ class KernelFunction(FunctionBuilder):
         self.is_ordered = program.takes_turns and not in_rows
         self.is_ordered |= is_plain and (method.takes_rows or bool(self.sieve))
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
-        in_order = program.runs_by_level or program.is_order_dependent  # levels, rows or messages
-        counts = bool(program.whiles)  # how often loops are cut off
-        self.is_parallel = kernel.parallel and not (in_chunks or in_order or counts)
+        can_share = not (is_plain or in_chunks) and is_independent(self._lowered)
+        self.is_parallel = kernel.parallel and can_share
+        self._lane = self.names.reserve("lane") if self.is_parallel else ""
         self.is_scattered = source.member_indices is not None
         """True if the function gets the rows of each component."""
         self._is_of_active = kernel.rows == "active"
@@ -246,14 +253,16 @@ class KernelFunction(FunctionBuilder):
             setup.append(f"{self.count} = len({self.frozen_neighbours.names['order']})")
         if self.is_ordered and body.delivery:
             setup.append(f"{self.count} = len({self._order_name})")
+        setup += body.kept
         order = self._order(self._loop_count(body))
-        inside = [*order.first, *self._active_lines, *body.statements]
-        if self.is_parallel:
-            inside = [*arrays, *inside]
+        lists = [line for near in self.neighbours.values() for line in near.lists()]
+        if self.is_parallel and (lists or arrays):
+            setup = [line for line in setup if line not in lists]
+            order = replace(order, heads=self._lane_heads([*lists, *arrays]))
         else:
             setup += arrays
-        pad = " " * 4 * len(order.heads)
-        lines = [*setup, *order.heads, *(pad + line for line in inside)]
+        inside = [*order.first, *self._active_lines, *body.statements]
+        lines = [*setup, *order.heads, *(order.pad + line for line in inside)]
         if body.delivery:  # deliver deferred messages
             senders = f"for {self.row} in {self.senders}:"
             lines.append(senders if self.senders else f"for {self.index} in range({self.count}):")
@@ -270,6 +279,9 @@ class KernelFunction(FunctionBuilder):
         if counter != row:
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
+        if near is not None and self.is_parallel:
+            first = [*near.next_cell_lines, *self._skip_lines, *near.list_rows_lines]
+            return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if near is not None:
             first = [*near.locate_lines, *self._skip_lines, *near.list_rows_lines]
             return Order(around, near.heads, [*first, f"{row} = {near.number}"])
@@ -286,10 +298,21 @@ class KernelFunction(FunctionBuilder):
             n_rows = f"{rows.passed} if _chosen is None else len(_rows)"
             chosen = Parameter(self.chosen, "RowArray", "_rows")
             named = f"{row} = row_at({self.chosen}, {self.index})"
-            head = f"for {self.index} in range({self.count}):"
+            head = f"for {self.index} in {self.each}({self.count}):"
             return Order([replace(rows, passed=n_rows), chosen, *around], [head], [named])
-        each = "prange" if self.is_parallel else "range"
-        return Order([rows, *around], [f"for {row} in {each}({count}):"])
+        return Order([rows, *around], [f"for {row} in {self.each}({count}):"])
+
+    def _lane_heads(self, lists: Iterable[str]) -> list[str]:
+        """Return heads of loops over rows in lanes that run at a time. Each has lists of its own,
+        and a stretch of the rows: where cores share a cache line, they wait for each other."""
+        lanes, lane = self.parameter("lanes", "int", "lane_count()"), self._lane
+        near, count = self.frozen_neighbours, self.count
+        heads = [f"for {lane} in prange({lanes}):", *(f"    {line}" for line in lists)]
+        if near is not None:
+            ranks = f"ranks_of_lane({near.names['order']}, {lane}, {lanes})"
+            return [*heads, f"    {near.cell} = 0", f"    for {near.rank} in {ranks}:"]
+        stretch = f"{lane} * {count} // {lanes}, ({lane} + 1) * {count} // {lanes}"
+        return [*heads, f"    for {self.index} in range({stretch}):"]
 
     @property
     def _active_lines(self) -> list[str]:
@@ -325,6 +348,19 @@ def function_text(
     compiled = [] if is_plain else [f"@jit({'parallel=True' if is_parallel else ''})"]
     inside = indent("\n".join([f'"""{docstring}"""', *body]), " " * 4)
     return "\n".join([*compiled, head, inside])
+
+
+def is_independent(lowered: LoweredKernel) -> bool:
+    """Return True if rows may run in any order, even at a time: what they send has a place for each
+    row until all have run."""
+    program = lowered.program
+    in_order = program.runs_by_level or program.takes_turns or program.has_commands
+    is_kept = all(message.is_deferred for message in lowered.messages)
+    is_kept = is_kept and not queued_messages(lowered)
+    moves = (node for node in walk_nested(lowered.body) if isinstance(node, MoveToCell))
+    moves_others = any(move.row is not None for move in moves)
+    counts = bool(program.whiles)  # how often loops are cut off
+    return is_kept and not (in_order or moves_others or counts)
 
 
 def is_flat(source: RowSource, program: Program) -> bool:

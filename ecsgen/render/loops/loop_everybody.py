@@ -38,13 +38,14 @@ class AllNeighbours(SpaceNeighbours):
         self._turn, self._reach = self.reserve("f"), self.reserve("reach")
 
     def setup(self) -> list[str]:
-        lines = (
-            [] if self.is_python else [f"{self.listed} = np.empty(len({self._all}) + 1, np.intp)"]
-        )
+        lines = [] if self.is_python else self.lists()
         if self.axes:
             sizes = f"wrap_sizes({self._manager}.wrap, {self._scalar_type})"
             lines += self._size_lines(self._builder.table(f"sizes{self.join.tag}", "Any", sizes))
         return lines
+
+    def lists(self) -> list[str]:
+        return [f"{self.listed} = np.empty(len({self._all}) + 1, np.intp)"]
 
     @property
     def _scalar_type(self) -> str:

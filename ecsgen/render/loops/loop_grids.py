@@ -137,8 +137,9 @@ class GridNeighbours(NeighbourAccess):
         return builder.table(f"reach{self.join.tag}", "CellNeighbourhood", expression)
 
     def setup(self) -> list[str]:
-        if self.is_python:
-            return []
+        return [] if self.is_python else self.lists()
+
+    def lists(self) -> list[str]:
         max_cells = f"{self._reach}.shape[1]" if self._reach else f"{self.axes_name}.cells + 1"
         cells = f"np.empty({max_cells}, np.int32)"
         if not self.on.occupant:

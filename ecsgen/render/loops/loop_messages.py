@@ -22,6 +22,8 @@ class MessageLoop(LoopEmitter):
     def __init__(self, builder: FunctionBuilder, is_flat: bool) -> None:
         super().__init__(builder.names, builder.constant, is_flat)
         self.builder = builder
+        self.kept: list[str] = []
+        """Statements that allocate arrays with a place for each row's message."""
         self.delivery: list[str] = []
         """Statements for each row, in a second loop after the last one."""
         self.queue_delivery: list[str] = []
@@ -71,8 +73,8 @@ class MessageLoop(LoopEmitter):
         sent = self.names.allocate(f"{message.to.name}_sent")
         count = self.count(message.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
-        self.arrays.append(f"{targets} = np.full({rows}, NIL, np.int64)")
-        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
+        self.kept.append(f"{targets} = np.full({rows}, NIL, np.int64)")
+        self.kept.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
         stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
         self.write(f"{targets}[{index}] = {stored_row}")
         self.store(value, stored)

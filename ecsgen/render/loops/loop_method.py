@@ -151,8 +151,11 @@ class LoopMethod(KernelMethod):
     def _cell_list_lines(self) -> list[str]:
         """Statements that sort the candidates in spaces into cells."""
         cells = "live_cell_list" if self.function.frozen_neighbours is None else "neighbour_cells"
+        lanes = ""
+        if self.function.frozen_neighbours is not None and self.function.is_parallel:
+            lanes = ", lanes=lane_count()"
         tags = (join.tag for join in self.neighbour_joins if join.near.is_in_space)
-        return [f"_cells{tag} = {cells}(*_search_arguments{tag})" for tag in tags]
+        return [f"_cells{tag} = {cells}(*_search_arguments{tag}{lanes})" for tag in tags]
 
     @property
     def _order_lines(self) -> list[str]:

@@ -88,7 +88,13 @@ class NeighbourAccess(ABC):
         return None
 
     def setup(self) -> list[str]:
-        """Return the statements before the loop, once all of the loop is written."""
+        """Return the statements before the loop, `lists` among them, once all of the loop is
+        written."""
+        return []
+
+    def lists(self) -> list[str]:
+        """Return the statements that allocate the lists of a row, which the next one has then; one
+        for each lane if several run at a time."""
         return []
 
     def list_lines(self, body: RowLoop) -> list[str]:
@@ -222,6 +228,14 @@ class FrozenNeighbours(SpaceNeighbours):
         self.locate_lines = [f"{name} = np.intp({array}[{row}])" for name, array in known.items()]
 
     @property
+    def next_cell_lines(self) -> list[str]:
+        """Statements that go on to the cell of the rank."""
+        return [
+            f"while {self.names['cells']}[{self.cell} + 1] <= {self.rank}:",
+            f"    {self.cell} += 1",
+        ]
+
+    @property
     def number(self) -> str:
         """Expression for the row of these loops."""
         return f"{self.names['order']}[{self.rank}]"
@@ -242,10 +256,12 @@ class FrozenNeighbours(SpaceNeighbours):
         return f"np.intp({self._member(owner, f'{members}[{self.candidate}]')})"
 
     def setup(self) -> list[str]:
-        lines = self._size_lines(self.names["sizes"])
-        lines.append(f"{self.listed} = np.empty({self.names['max_members']} + 1, np.uint32)")
+        sizes = self._size_lines(self.names["sizes"])
         copied = (line for array in self._copies for line in self._copy_lines(array))
-        return [*lines, *self._ordered, *copied]
+        return [*sizes, *self.lists(), *self._ordered, *copied]
+
+    def lists(self) -> list[str]:
+        return [f"{self.listed} = np.empty({self.names['max_members']} + 1, np.uint32)"]
 
     def _copy_lines(self, array: str) -> list[str]:
         (name, node, elements), row, k = self._copies[array], self._builder.row, self.rank
@@ -253,7 +269,7 @@ class FrozenNeighbours(SpaceNeighbours):
         shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"
         head = [
             f"{name} = np.empty({shape}, {SCALARS[node.type.scalar].numpy})",
-            f"for {k} in range(len({members})):",
+            f"for {k} in {self._builder.each}(len({members})):",
             f"    {row} = {self._member(node.owner, f'{members}[{k}]')}",
         ]
         is_long = elements > UNROLLED
@@ -304,14 +320,19 @@ class LiveNeighbours(SpaceNeighbours):
         return self._builder.cells(arrays, node.type, self._member(node.owner, self.candidate))
 
     def setup(self) -> list[str]:
+        if self.listed_offsets:
+            return self.lists()
+        sizes = self._size_lines(f"{self._cells}.sizes")
+        return [f"{self.positions} = {self._cells}.positions", *sizes, *self.lists()]
+
+    def lists(self) -> list[str]:
         cells = self._cells
         kind = "np.uint32" if self.listed_offsets else "np.intp"  # no sign to look at, if compiled
         allocation = f"{self.listed} = np.empty({cells}.n_members + 1, {kind})"
-        if self.listed_offsets:
-            array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
-            return [allocation, f"{self.listed_offsets} = {array}"]
-        sizes = self._size_lines(f"{cells}.sizes")
-        return [f"{self.positions} = {cells}.positions", *sizes, allocation]
+        if not self.listed_offsets:
+            return [allocation]
+        array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
+        return [allocation, f"{self.listed_offsets} = {array}"]
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
         if not self.listed_offsets:

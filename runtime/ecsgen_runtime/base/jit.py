@@ -16,7 +16,7 @@ from types import CellType, FunctionType
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numba import config, njit
+from numba import config, get_num_threads, njit
 from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,6 +35,17 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
         return _in_python(function) if result is marked else result
 
     return decorated
+
+
+def jit_for_cores(function: _Function) -> tuple[_Function, _Function]:
+    """Return a function compiled for one core, and for all, which `prange` needs several lanes for;
+    so `[lanes > 1]` chooses."""
+    return jit()(function), jit(parallel=True)(function)
+
+
+def lane_count() -> int:
+    """Return the number of lanes into which loops on all cores cut their rows."""
+    return 1 if ON_ONE_CORE else int(get_num_threads())
 
 
 def intrinsic_of(built: Any) -> Callable[[Any], Any]:

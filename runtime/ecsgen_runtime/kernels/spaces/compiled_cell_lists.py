@@ -8,10 +8,11 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from numba import prange
 from numpy.typing import NDArray
 
 from ...base.fast_typing import NamedTuple
-from ...base.jit import jit
+from ...base.jit import jit, jit_for_cores
 from .cell_lists import (
     FARTHEST_CELL,
     NO_KEYS,
@@ -75,14 +76,16 @@ def neighbour_cells(
     wrap: Sequence[float],
     is_one: bool = True,
     names: tuple[EntityKeys, EntityKeys] | None = None,
+    lanes: int = 1,
 ) -> NeighbourCells:
     """Return the cells of one set of positions, shape (axes, k), in O(k), or of two in O(k log k).
 
-    `seen` has NaN for members that are not visible."""
+    `visible` has NaN for members that are not visible. `lanes`: how many threads do it; the result
+    is the same."""
     grid = cell_grid(radius, wrap, positions.dtype.type)
     keys = other_keys = NO_KEYS
     if is_one:
-        tables = _one_set(grid, positions)
+        tables = _one_set(grid, positions, lanes)
         order = member_order = tables[0]
     else:
         lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(visible))
@@ -91,8 +94,9 @@ def neighbour_cells(
         order, member_order = tables[0], members.order.astype(np.uint32)
         if names is not None:
             keys, other_keys = names[0][order], names[1][member_order]
-    near = gathered_positions(positions, order)
-    others = near if visible is positions else gathered_positions(visible, member_order)
+    gathered = gathered_positions[lanes > 1]
+    near = gathered(positions, order)
+    others = near if visible is positions else gathered(visible, member_order)
     last = *tables[1:], near, others, grid.reach, grid.sizes
     return NeighbourCells(order, member_order, keys, other_keys, *last)
 
@@ -101,28 +105,32 @@ _Tables: TypeAlias = tuple[Any, ...]
 """Order of asking positions, then the fields of `NeighbourCells` from `cells` to `max_members`."""
 
 
-def _one_set(grid: CellGrid, positions: Positions) -> _Tables:
+def _one_set(grid: CellGrid, positions: Positions, lanes: int) -> _Tables:
     """Return tables by counting positions in all cells, or by sorting if cells are far more."""
-    numbers = np.empty(positions.shape, np.int64)
-    ends = np.zeros((2, len(positions)), np.int64)
-    edges, counts = np.array(grid.edges), np.array(grid.counts)
-    are_inside = numbered_cells(positions, edges, counts, numbers, ends)
-    low = np.where(counts, 0, ends[0] - 1)
-    open_spans = (ends[1] - low + 2).tolist()
+    axes, n_positions = positions.shape
+    numbers, ends = np.empty(positions.shape, np.int64), np.empty((lanes, 2, axes), np.int64)
+    edges, counts, are_inside = np.array(grid.edges), np.array(grid.counts), np.empty(lanes, bool)
+    numbered_cells[lanes > 1](positions, edges, counts, numbers, ends, are_inside)
+    least, greatest = ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
+    least, greatest = np.where(least > greatest, 0, [least, greatest])  # without a finite position
+    low = np.where(counts, 0, least - 1)
+    open_spans = (greatest - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
     n_cells = prod(spans)
-    if n_cells > min(SPARSE * positions.shape[1] + 1024, 2**32 - 2):
+    if n_cells > min(SPARSE * n_positions + 1024, 2**32 - 2):
         lattice, (along,) = numbered(grid, finite_positions(positions))
         sorted_members = sorted_cells(lattice.keys(along), lattice.key_limit)
         return _listed(lattice, along, sorted_members, sorted_members)
-    table, order = np.zeros(n_cells + 1, np.uint32), np.empty(positions.shape[1], np.uint32)
-    cells = counted_cells(numbers, low, np.array(spans), table, order)
+    table, order = np.empty(n_cells + 1, np.uint32), np.empty(n_positions, np.uint32)
+    lanes = max(1, min(lanes, 2 * n_positions // n_cells))  # each counts in a table of its own
+    heads = np.zeros((lanes, n_cells), np.uint32)
+    cells = counted_cells[lanes > 1](numbers, low, np.array(spans), heads, table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
     bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
     crosses, padding = np.empty(cells, np.bool_), [1] * (3 - len(spans))
     sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
     count, max_members = cells_around(
-        table, sides, around, are_inside, starts, runs, bounds, crosses
+        table, sides, around, bool(are_inside.all()), starts, runs, bounds, crosses
     )
     return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, max_members
 
@@ -140,60 +148,75 @@ def _listed(
     return order, starts, begins, low, high, np.ones(cells, np.bool_), max_members
 
 
-@jit()
+@jit(forceinline=True)
+def _first_of(lane: Any, lanes: Any, count: Any) -> Any:
+    """Return the first of so many positions that a lane has."""
+    return lane * count // lanes
+
+
+@jit_for_cores
 def numbered_cells(
     positions: Positions,
     edges: NDArray[np.float64],
     counts: CellNumbers,
     numbers: CellNumbers,
     ends: CellNumbers,
-) -> bool:
-    """Write the number of each position's cell along each axis, and the least and greatest; return
-    True if no position is outside of a wrapped axis."""
-    is_inside = True
-    for axis in range(len(positions)):
-        least, greatest = 2**62, -(2**62)
-        for k in range(positions.shape[1]):
-            if not np.isfinite(positions[axis, k]):
-                numbers[axis, k] = _LOST
-                continue
-            is_within, number = _cell_along(edges[axis], counts[axis], positions[axis, k])
-            is_inside = is_inside and is_within
-            numbers[axis, k] = number
-            least, greatest = min(least, number), max(greatest, number)
-        if least <= greatest:
-            ends[0, axis], ends[1, axis] = least, greatest
-    return is_inside
+    are_inside: NDArray[np.bool_],
+) -> None:
+    """Write the number of each position's cell along each axis; and for each lane the least and
+    greatest, shape (lanes, 2, axes), and if no position is outside of a wrapped axis."""
+    lanes, count = len(are_inside), positions.shape[1]
+    for lane in prange(lanes):
+        is_inside = True
+        for axis in range(len(positions)):
+            least, greatest = 2**62, -(2**62)
+            for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
+                if not np.isfinite(positions[axis, k]):
+                    numbers[axis, k] = _LOST
+                    continue
+                is_within, number = _cell_along(edges[axis], counts[axis], positions[axis, k])
+                is_inside = is_inside and is_within
+                numbers[axis, k] = number
+                least, greatest = min(least, number), max(greatest, number)
+            ends[lane, 0, axis], ends[lane, 1, axis] = least, greatest
+        are_inside[lane] = is_inside
 
 
-@jit()
+@jit_for_cores
 def counted_cells(
     numbers: CellNumbers,
     low: CellNumbers,
     spans: CellNumbers,
+    heads: PlaceNumbers,
     table: PlaceNumbers,
     order: PlaceNumbers,
 ) -> int:
-    """Sort positions into cells, stably; return the number of cells with positions."""
+    """Sort positions into cells, stably; return the number of cells with positions.
+
+    `heads`: zeros, shape (lanes, cells), for where each lane's positions go. `table` gets the start
+    of each cell."""
     keys = np.empty(len(order), np.uint32)
-    for k in range(len(order)):
-        key: Any = np.int64(0)
-        for axis in range(len(spans)):
-            number = max(numbers[axis, k] - low[axis], 0) if numbers[axis, k] != _LOST else 0
-            key = key * spans[axis] + number
-        keys[k] = key
-        table[key + 1] += 1
-    cells = 0
-    for key in range(len(table) - 1):
-        cells += table[key + 1] > 0
-        table[key + 1] += table[key]
-    for k in range(len(order)):
-        key = keys[k]
-        order[table[key]] = k
-        table[key] += 1
-    before: Any = np.uint32(0)  # each start is now the next cell's
-    for key in range(len(table)):
-        before, table[key] = table[key], before
+    lanes, count = len(heads), len(order)
+    for lane in prange(lanes):
+        for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
+            key: Any = np.int64(0)
+            for axis in range(len(spans)):
+                number = max(numbers[axis, k] - low[axis], 0) if numbers[axis, k] != _LOST else 0
+                key = key * spans[axis] + number
+            keys[k] = key
+            heads[lane, key] += 1
+    cells, start = 0, np.uint32(0)
+    for key in range(heads.shape[1]):
+        table[key] = start
+        for lane in range(lanes):
+            heads[lane, key], start = start, np.uint32(start + heads[lane, key])
+        cells += start > table[key]
+    table[-1] = start
+    for lane in prange(lanes):
+        for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
+            key = keys[k]
+            order[heads[lane, key]] = k
+            heads[lane, key] += 1
     return cells
 
 
@@ -289,10 +312,21 @@ def _stretch(
 
 
 @jit()
+def ranks_of_lane(order: PlaceNumbers, lane: int, lanes: int) -> PlaceNumbers:
+    """Return the places in an order where a lane's stretch of all numbers is, ascending."""
+    first, end = _first_of(lane, lanes, len(order)), _first_of(lane + 1, lanes, len(order))
+    ranks, count = np.empty(end - first + 1, np.uint32), 0
+    for rank in range(len(order)):
+        ranks[count] = rank
+        count += (first <= order[rank]) & (order[rank] < end)
+    return ranks[:count]
+
+
+@jit_for_cores
 def gathered_positions(positions: Positions, order: PlaceNumbers) -> Positions:
     """Return positions in an order, NaN for those that are not finite."""
     gathered = np.empty((len(positions), len(order)), positions.dtype)
-    for k in range(len(order)):
+    for k in prange(len(order)):
         row, is_known = order[k], True
         for axis in range(len(positions)):
             x = positions[axis, row]
