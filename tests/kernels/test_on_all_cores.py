@@ -232,9 +232,11 @@ def test_the_bits_are_those_of_one_core(count: int, cut: Callable[[int], None]) 
 def test_rows_that_a_call_names_run_on_all_cores(cut: Callable[[int], None]) -> None:
     plain, world = field("numpy", 200), field("numba", 200)
     cut(3)
-    named = np.arange(0, len(plain.star), 3)
+    named = np.arange(0, 200, 3)
     for each in (plain, world):
         each.star.pull(0.5, rows=named)
+        for kernel in ("turn", "tell", "sort", "spread", "graze", "alone"):
+            getattr(each, kernel)(rows=named)
     assert state(world) == state(plain)
 
 

@@ -213,22 +213,38 @@ class KernelFunction(FunctionBuilder):
             f"    for {row} in range({first}, {last}):",
             *(f"        {line}" for line in [*known, *listed.statements]),
         ]
-        strips = [f"for {strip} in range({rows} // {axes}.z):", *(f"    {x}" for x in strips)]
-        setup = [line for near in self.neighbours.values() for line in near.setup()]
-        arrays = [*dict.fromkeys([*listed.arrays, *inside.arrays, *beside.arrays])]
+        bodies = (listed, inside, beside)
+        arrays = [*dict.fromkeys(line for body in bodies for line in body.arrays)]
+        setup, arrays = self._shared_and_own(arrays)
+        setup += dict.fromkeys(line for body in bodies for line in body.kept)
+        strips = [
+            f"for {strip} in {self.each}({rows} // {axes}.z):",
+            *(f"    {line}" for line in [*arrays, *strips]),
+        ]
         if self.chosen:
             order = self._order(rows)
+            heads = self._lane_heads(arrays) if arrays else order.heads
+            order = replace(order, heads=heads)
             strips = [
                 f"if len({self.chosen}) > 1 or {rows} < 2:",
                 *(f"    {line}" for line in order.heads),
-                *(f"        {line}" for line in [*order.first, *listed.statements]),
+                *(f"    {order.pad}{line}" for line in [*order.first, *listed.statements]),
                 "else:",
                 *(f"    {line}" for line in strips),
             ]
         delivery = [f"for {self.index} in range({rows}):", *(f"    {x}" for x in listed.delivery)]
         declared = [f"{row}: Any  # with a sign or without one"]
         declared += [f"{name}: Any" for name in self.annotated]
-        return [*declared, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
+        return [*declared, *setup, *strips, *(delivery if listed.delivery else [])]
+
+    def _shared_and_own(self, arrays: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the statements before the loop, and those that allocate what each lane has of its
+        own; `arrays`: those that the rows need beside their lists."""
+        setup = [line for near in self.neighbours.values() for line in near.setup()]
+        if not self.is_parallel:
+            return [*setup, *arrays], []
+        lists = [line for near in self.neighbours.values() for line in near.lists()]
+        return [line for line in setup if line not in lists], [*lists, *arrays]
 
     def _body(self, is_known: bool) -> LoopBody:
         """Return the body for one row; `is_known`: it has the same number in all components."""
@@ -247,20 +263,15 @@ class KernelFunction(FunctionBuilder):
                 yield f"{column.name} = {column.name}[{first} :]"
 
     def _loop(self, body: LoopBody) -> list[str]:
-        arrays = body.arrays
-        setup = [line for near in self.neighbours.values() for line in near.setup()]
+        setup, arrays = self._shared_and_own(body.arrays)
         if self.frozen_neighbours is not None and body.delivery:
             setup.append(f"{self.count} = len({self.frozen_neighbours.names['order']})")
         if self.is_ordered and body.delivery:
             setup.append(f"{self.count} = len({self._order_name})")
         setup += body.kept
         order = self._order(self._loop_count(body))
-        lists = [line for near in self.neighbours.values() for line in near.lists()]
-        if self.is_parallel and (lists or arrays):
-            setup = [line for line in setup if line not in lists]
-            order = replace(order, heads=self._lane_heads([*lists, *arrays]))
-        else:
-            setup += arrays
+        if arrays:
+            order = replace(order, heads=self._lane_heads(arrays))
         inside = [*order.first, *self._active_lines, *body.statements]
         lines = [*setup, *order.heads, *(order.pad + line for line in inside)]
         if body.delivery:  # deliver deferred messages
