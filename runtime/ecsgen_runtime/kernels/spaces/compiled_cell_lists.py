@@ -33,9 +33,6 @@ from .neighbour_search import finite_positions
 PlaceNumbers = NDArray[np.uint32]
 """Numbers of positions in an order: unsigned, so that no index has its sign tested."""
 
-_LOST: Final = -(2**63)
-"""Number of a cell that stands for no cell."""
-
 
 class NeighbourCells(NamedTuple):
     """Asking positions, members and their cells for one call of a kernel."""
@@ -107,12 +104,11 @@ _Tables: TypeAlias = tuple[Any, ...]
 
 def _one_set(grid: CellGrid, positions: Positions, lanes: int) -> _Tables:
     """Return tables by counting positions in all cells, or by sorting if cells are far more."""
-    axes, n_positions = positions.shape
-    numbers, ends = np.empty(positions.shape, np.int64), np.empty((lanes, 2, axes), np.int64)
-    edges, counts, are_inside = np.array(grid.edges), np.array(grid.counts), np.empty(lanes, bool)
-    numbered_cells[lanes > 1](positions, edges, counts, numbers, ends, are_inside)
+    n_positions, edges, counts = positions.shape[1], np.array(grid.edges), np.array(grid.counts)
+    ends = np.empty((lanes, 2, len(positions)), np.int64)
+    outermost_cells[lanes > 1](positions, edges, counts, ends)
     least, greatest = ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
-    least, greatest = np.where(least > greatest, 0, [least, greatest])  # without a finite position
+    least, greatest = np.where(least > greatest, 0, [least, greatest])
     low = np.where(counts, 0, least - 1)
     open_spans = (greatest - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
@@ -123,8 +119,9 @@ def _one_set(grid: CellGrid, positions: Positions, lanes: int) -> _Tables:
         return _listed(lattice, along, sorted_members, sorted_members)
     table, order = np.empty(n_cells + 1, np.uint32), np.empty(n_positions, np.uint32)
     lanes = max(1, min(lanes, 2 * n_positions // n_cells))  # each counts in a table of its own
-    heads = np.zeros((lanes, n_cells), np.uint32)
-    cells = counted_cells[lanes > 1](numbers, low, np.array(spans), heads, table, order)
+    heads, are_inside = np.zeros((lanes, n_cells), np.uint32), np.empty(lanes, bool)
+    frame = edges, counts, low, np.array(spans)
+    cells = counted_cells[lanes > 1](positions, *frame, heads, are_inside, table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
     bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
     crosses, padding = np.empty(cells, np.bool_), [1] * (3 - len(spans))
@@ -155,56 +152,56 @@ def _first_of(lane: Any, lanes: Any, count: Any) -> Any:
 
 
 @jit_for_cores
-def numbered_cells(
-    positions: Positions,
-    edges: NDArray[np.float64],
-    counts: CellNumbers,
-    numbers: CellNumbers,
-    ends: CellNumbers,
-    are_inside: NDArray[np.bool_],
+def outermost_cells(
+    positions: Positions, edges: NDArray[np.float64], counts: CellNumbers, ends: CellNumbers
 ) -> None:
-    """Write the number of each position's cell along each axis; and for each lane the least and
-    greatest, shape (lanes, 2, axes), and if no position is outside of a wrapped axis."""
-    lanes, count = len(are_inside), positions.shape[1]
+    """Write the least and greatest number of a cell along open axes among each lane's positions,
+    shape (lanes, 2, axes); the least is greater if none is finite, and along other axes."""
+    lanes, count = len(ends), positions.shape[1]
     for lane in prange(lanes):
-        is_inside = True
         for axis in range(len(positions)):
-            least, greatest = 2**62, -(2**62)
-            for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
-                if not np.isfinite(positions[axis, k]):
-                    numbers[axis, k] = _LOST
-                    continue
-                is_within, number = _cell_along(edges[axis], counts[axis], positions[axis, k])
-                is_inside = is_inside and is_within
-                numbers[axis, k] = number
-                least, greatest = min(least, number), max(greatest, number)
-            ends[lane, 0, axis], ends[lane, 1, axis] = least, greatest
-        are_inside[lane] = is_inside
+            least, greatest = np.inf, -np.inf
+            first, end = _first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)
+            for k in range(first, end if counts[axis] == 0 else first):
+                x = np.float64(positions[axis, k])
+                if np.isfinite(x):
+                    least, greatest = min(least, x), max(greatest, x)
+            _, ends[lane, 0, axis] = _cell_along(edges[axis], 0, least)
+            _, ends[lane, 1, axis] = _cell_along(edges[axis], 0, greatest)
 
 
 @jit_for_cores
 def counted_cells(
-    numbers: CellNumbers,
+    positions: Positions,
+    edges: NDArray[np.float64],
+    counts: CellNumbers,
     low: CellNumbers,
     spans: CellNumbers,
     heads: PlaceNumbers,
+    are_inside: NDArray[np.bool_],
     table: PlaceNumbers,
     order: PlaceNumbers,
 ) -> int:
     """Sort positions into cells, stably; return the number of cells with positions.
 
-    `heads`: zeros, shape (lanes, cells), for where each lane's positions go. `table` gets the start
-    of each cell."""
+    `heads`: zeros, shape (lanes, cells), for where each lane's positions go; `are_inside` gets if
+    none of them is outside of a wrapped axis, and `table` the start of each cell."""
     keys = np.empty(len(order), np.uint32)
     lanes, count = len(heads), len(order)
     for lane in prange(lanes):
+        is_inside = True
         for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
             key: Any = np.int64(0)
-            for axis in range(len(spans)):
-                number = max(numbers[axis, k] - low[axis], 0) if numbers[axis, k] != _LOST else 0
+            for axis in range(len(positions)):
+                number: Any = np.int64(0)
+                if np.isfinite(positions[axis, k]):
+                    is_within, cell = _cell_along(edges[axis], counts[axis], positions[axis, k])
+                    is_inside = is_inside and is_within
+                    number = max(cell - low[axis], 0)
                 key = key * spans[axis] + number
             keys[k] = key
             heads[lane, key] += 1
+        are_inside[lane] = is_inside
     cells, start = 0, np.uint32(0)
     for key in range(heads.shape[1]):
         table[key] = start
