@@ -75,66 +75,85 @@ def neighbour_cells(
     names: tuple[EntityKeys, EntityKeys] | None = None,
     lanes: int = 1,
 ) -> NeighbourCells:
-    """Return the cells of one set of positions, shape (axes, k), in O(k), or of two in O(k log k).
+    """Return the cells of one set of positions, shape (axes, k), or of two; O(k), or O(k log k) if
+    cells are far more than positions.
 
     `visible` has NaN for members that are not visible. `lanes`: how many threads do it; the result
     is the same."""
     grid = cell_grid(radius, wrap, positions.dtype.type)
+    sets = [positions] if is_one else [positions, visible]
+    tables = _counted(grid, sets, lanes) or _sorted(grid, sets)
+    order, member_order = tables[:2]
     keys = other_keys = NO_KEYS
-    if is_one:
-        tables = _one_set(grid, positions, lanes)
-        order = member_order = tables[0]
-    else:
-        lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(visible))
-        asking, members = (sorted_cells(lattice.keys(each), lattice.key_limit) for each in numbers)
-        tables = _listed(lattice, numbers[0], asking, members)
-        order, member_order = tables[0], members.order.astype(np.uint32)
-        if names is not None:
-            keys, other_keys = names[0][order], names[1][member_order]
+    if names is not None:
+        keys, other_keys = names[0][order], names[1][member_order]
     gathered = gathered_positions[lanes > 1]
     near = gathered(positions, order)
     others = near if visible is positions else gathered(visible, member_order)
-    last = *tables[1:], near, others, grid.reach, grid.sizes
+    last = *tables[2:], near, others, grid.reach, grid.sizes
     return NeighbourCells(order, member_order, keys, other_keys, *last)
 
 
 _Tables: TypeAlias = tuple[Any, ...]
-"""Order of asking positions, then the fields of `NeighbourCells` from `cells` to `max_members`."""
+"""Orders of asking positions and of members, then the fields of `NeighbourCells` from `cells` to
+`max_members`."""
 
 
-def _one_set(grid: CellGrid, positions: Positions, lanes: int) -> _Tables:
-    """Return tables by counting positions in all cells, or by sorting if cells are far more."""
-    n_positions, edges, counts = positions.shape[1], np.array(grid.edges), np.array(grid.counts)
-    ends = np.empty((lanes, 2, len(positions)), np.int64)
-    outermost_cells[lanes > 1](positions, edges, counts, ends)
-    least, greatest = ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)
+def _counted(grid: CellGrid, sets: Sequence[Positions], lanes: int) -> _Tables | None:
+    """Return tables by counting positions in all cells; None if cells are far more."""
+    low, spans = _spanned(grid, sets, lanes)
+    n_cells, axes = prod(spans), len(spans)
+    if n_cells > min(SPARSE * sum(each.shape[1] for each in sets) + 1024, 2**32 - 2):
+        return None
+    frame, counted = (np.array(grid.edges), np.array(grid.counts), low, np.array(spans)), []
+    for positions in sets:
+        n_positions = positions.shape[1]
+        table, order = np.empty(n_cells + 1, np.uint32), np.empty(n_positions, np.uint32)
+        own_lanes = max(1, min(lanes, 2 * n_positions // n_cells))  # each has a table of its own
+        heads, are_inside = np.zeros((own_lanes, n_cells), np.uint32), np.empty(own_lanes, bool)
+        count_cells = counted_cells[own_lanes > 1]
+        cells = count_cells(positions, *frame, heads, are_inside, table, order)
+        counted.append((order, table, cells, bool(are_inside.all())))
+    (order, own_table, cells, _), (member_order, table, *_) = counted[0], counted[-1]
+    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
+    bounds = np.empty((2, (18 if axes == 3 else 6) * cells + 1), np.uint32)
+    crosses, padding = np.empty(cells, np.bool_), [1] * (3 - axes)
+    sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
+    are_all_inside = all(is_inside for *_, is_inside in counted)
+    n_runs, max_members = cells_around(
+        own_table, table, sides, around, are_all_inside, starts, runs, bounds, crosses
+    )
+    low_ends, high_ends = bounds[0, :n_runs], bounds[1, :n_runs]
+    return order, member_order, starts, runs, low_ends, high_ends, crosses, max_members
+
+
+def _spanned(
+    grid: CellGrid, sets: Sequence[Positions], lanes: int
+) -> tuple[CellNumbers, list[int]]:
+    """Return the first number of a cell along each axis, and how many cells there are; an open axis
+    has an empty one at each end."""
+    edges, counts = np.array(grid.edges), np.array(grid.counts)
+    ends = np.empty((len(sets), lanes, 2, len(edges)), np.int64)
+    for positions, ends_of_set in zip(sets, ends, strict=True):
+        outermost_cells[lanes > 1](positions, edges, counts, ends_of_set)
+    least, greatest = ends[..., 0, :].min(axis=(0, 1)), ends[..., 1, :].max(axis=(0, 1))
     least, greatest = np.where(least > greatest, 0, [least, greatest])
     low = np.where(counts, 0, least - 1)
     open_spans = (greatest - low + 2).tolist()
-    spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
-    n_cells = prod(spans)
-    if n_cells > min(SPARSE * n_positions + 1024, 2**32 - 2):
-        lattice, (along,) = numbered(grid, finite_positions(positions))
-        sorted_members = sorted_cells(lattice.keys(along), lattice.key_limit)
-        return _listed(lattice, along, sorted_members, sorted_members)
-    table, order = np.empty(n_cells + 1, np.uint32), np.empty(n_positions, np.uint32)
-    lanes = max(1, min(lanes, 2 * n_positions // n_cells))  # each counts in a table of its own
-    heads, are_inside = np.zeros((lanes, n_cells), np.uint32), np.empty(lanes, bool)
-    frame = edges, counts, low, np.array(spans)
-    cells = counted_cells[lanes > 1](positions, *frame, heads, are_inside, table, order)
-    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
-    bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
-    crosses, padding = np.empty(cells, np.bool_), [1] * (3 - len(spans))
-    sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
-    count, max_members = cells_around(
-        table, sides, around, bool(are_inside.all()), starts, runs, bounds, crosses
-    )
-    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, max_members
+    return low, [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
+
+
+def _sorted(grid: CellGrid, sets: Sequence[Positions]) -> _Tables:
+    """Return tables by sorting positions."""
+    lattice, numbers = numbered(grid, *map(finite_positions, sets))
+    ordered = [sorted_cells(lattice.keys(along), lattice.key_limit) for along in numbers]
+    order, *tables = _listed(lattice, numbers[0], ordered[0], ordered[-1])
+    return order, ordered[-1].order.astype(np.uint32), *tables
 
 
 def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
-) -> _Tables:
+) -> tuple[Any, ...]:
     firsts = asking.order[asking.starts[:-1]]
     ends = runs_around(lattice, [runs_per_cell[firsts] for runs_per_cell in numbers], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
@@ -219,6 +238,7 @@ def counted_cells(
 
 @jit()
 def cells_around(
+    own_table: PlaceNumbers,
     table: PlaceNumbers,
     sides: CellNumbers,
     counts: CellNumbers,
@@ -228,10 +248,11 @@ def cells_around(
     ends: PlaceNumbers,
     crosses: NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Write the start of each cell's positions and the runs around it; return the number of runs,
-    and the maximal number of positions around a cell.
+    """Write the start of each cell's asking positions and the runs of members around it; return
+    the number of runs, and the maximal number of members around a cell.
 
-    The first side is 1 if there are two axes.
+    `own_table` and `table` have the starts of all cells' asking positions and members. The first
+    side is 1 if there are two axes.
     """
     n_runs, cell, max_positions = 0, 0, 0
     begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
@@ -251,9 +272,9 @@ def cells_around(
             is_rim = is_rim or (counts[1] > 1 and (y == 0 or y == counts[1] - 1))
             first = (x * sides[1] + y) * sides[2]
             for z in range(sides[2]):
-                if table[first + z] == table[first + z + 1]:
+                if own_table[first + z] == own_table[first + z + 1]:
                     continue
-                starts[cell], runs[cell] = table[first + z], n_runs
+                starts[cell], runs[cell] = own_table[first + z], n_runs
                 is_end = count > 0 and (z == 0 or z == count - 1)
                 crosses[cell] = is_rim or is_end
                 positions = 0
@@ -271,7 +292,7 @@ def cells_around(
                     positions += high - low
                 max_positions = max(max_positions, positions)
                 cell += 1
-    starts[cell], runs[cell] = table[-1], n_runs
+    starts[cell], runs[cell] = own_table[-1], n_runs
     return n_runs, max_positions
 
 
