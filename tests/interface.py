@@ -40,7 +40,8 @@ def listing() -> str:
 def generated() -> list[ast.Module]:
     """Return the modules of packages that have every policy, with each backend; those that are the
     same with both once."""
-    projects = [shipped(), *(load((ROOT / path).read_text("utf-8")) for path in SCHEMAS)]
+    texts = [(ROOT / path).read_text("utf-8") for path in SCHEMAS]
+    projects = [shipped(), *map(load, texts), *(load(text, is_parallel=True) for text in texts)]
     packages = (sources(project, backend) for project in projects for backend in BACKENDS)
     return [
         ast.parse(text)

@@ -19,17 +19,18 @@ from ecsgen.render import texts
 from ecsgen.source.schema_roots import SchemaRoot
 
 
-def checked(text: str) -> tuple[Project | None, Diagnostics]:
-    """Return the model of one schema file, if it has no errors, and what there is to say of it."""
+def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagnostics]:
+    """Return the model of one schema file, if it has no errors, and what there is to say of it;
+    `is_parallel`: kernels use all cores by default."""
     folder = Path(mkdtemp())
     (folder / "schema.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
-    return schema.load(folder, diagnostics), diagnostics
+    return schema.load(folder, diagnostics, is_parallel=is_parallel), diagnostics
 
 
-def load(text: str) -> Project:
+def load(text: str, is_parallel: bool = False) -> Project:
     """Return the model of one schema file, which has no errors."""
-    project, diagnostics = checked(text)
+    project, diagnostics = checked(text, is_parallel)
     assert project is not None, format_text(diagnostics)
     return project
 
