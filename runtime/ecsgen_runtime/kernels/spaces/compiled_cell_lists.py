@@ -1,359 +1,28 @@
-"""Cell lists for compiled kernels that search neighbours, before the kernel and live."""
+"""Cell lists for compiled kernels in which neighbours move, come and go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from ...base.fast_typing import NamedTuple
-from ...base.jit import jit, jit_for_cores
+from ...base.jit import jit
 from .cell_lists import (
     FARTHEST_CELL,
-    NO_KEYS,
-    SPARSE,
     CellGrid,
-    CellList,
     CellNumbers,
     EntityKeys,
-    Lattice,
     Positions,
     cell_grid,
-    numbered,
-    runs_around,
-    sorted_cells,
 )
-from .neighbour_search import finite_positions
 
 PlaceNumbers = NDArray[np.uint32]
 """Numbers of positions in an order: unsigned, so that no index has its sign tested."""
-
-
-class NeighbourCells(NamedTuple):
-    """Asking positions, members and their cells for one call of a kernel."""
-
-    order: PlaceNumbers
-    """Numbers of the asking positions in the order of cells, shape (asking,)."""
-    members: PlaceNumbers
-    """Numbers of the members in the order of cells, shape (members,)."""
-    names: EntityKeys
-    """Keys of the asking positions of two sets, shape (asking,); equal keys make no pair."""
-    other_names: EntityKeys
-    """Keys of the members, shape (members,)."""
-    cells: PlaceNumbers
-    """Start of each cell's asking positions, shape (cells + 1,)."""
-    runs: PlaceNumbers
-    """Start of the runs of members around each cell, shape (cells + 1,)."""
-    low: PlaceNumbers
-    """Start of each run among the members, shape (runs,); `high` has the ends."""
-    high: PlaceNumbers
-    crosses: NDArray[np.bool_]
-    """True for cells from which the shortest way to a member may wrap."""
-    max_members: int
-    """Maximal number of members around a cell."""
-    own: Positions
-    """Asking positions in their order, shape (axes, asking)."""
-    others: Positions
-    """Positions of members in the order of cells, NaN for those that are not visible."""
-    reach: Any
-    """Square of the radius."""
-    sizes: NDArray[Any]
-    """Size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
-
-
-def neighbour_cells(
-    positions: Positions,
-    visible: Positions,
-    radius: float,
-    wrap: Sequence[float],
-    is_one: bool = True,
-    names: tuple[EntityKeys, EntityKeys] | None = None,
-    lanes: int = 1,
-) -> NeighbourCells:
-    """Return the cells of one set of positions, shape (axes, k), or of two; O(k), or O(k log k) if
-    cells are far more than positions.
-
-    `visible` has NaN for members that are not visible. `lanes`: how many threads do it; the result
-    is the same."""
-    grid = cell_grid(radius, wrap, positions.dtype.type)
-    sets = [positions] if is_one else [positions, visible]
-    tables = _counted(grid, sets, lanes) or _sorted(grid, sets)
-    order, member_order = tables[:2]
-    keys = other_keys = NO_KEYS
-    if names is not None:
-        keys, other_keys = names[0][order], names[1][member_order]
-    gathered = gathered_positions[lanes > 1]
-    near = gathered(positions, order)
-    others = near if visible is positions else gathered(visible, member_order)
-    last = *tables[2:], near, others, grid.reach, grid.sizes
-    return NeighbourCells(order, member_order, keys, other_keys, *last)
-
-
-_Tables: TypeAlias = tuple[Any, ...]
-"""Orders of asking positions and of members, then the fields of `NeighbourCells` from `cells` to
-`max_members`."""
-
-
-def _counted(grid: CellGrid, sets: Sequence[Positions], lanes: int) -> _Tables | None:
-    """Return tables by counting positions in all cells; None if cells are far more."""
-    low, spans = _spanned(grid, sets, lanes)
-    n_cells, axes = prod(spans), len(spans)
-    if n_cells > min(SPARSE * sum(each.shape[1] for each in sets) + 1024, 2**32 - 2):
-        return None
-    frame, counted = (np.array(grid.edges), np.array(grid.counts), low, np.array(spans)), []
-    for positions in sets:
-        n_positions = positions.shape[1]
-        table, order = np.empty(n_cells + 1, np.uint32), np.empty(n_positions, np.uint32)
-        own_lanes = max(1, min(lanes, 2 * n_positions // n_cells))  # each has a table of its own
-        heads, are_inside = np.zeros((own_lanes, n_cells), np.uint32), np.empty(own_lanes, bool)
-        count_cells = counted_cells[own_lanes > 1]
-        cells = count_cells(positions, *frame, heads, are_inside, table, order)
-        counted.append((order, table, cells, bool(are_inside.all())))
-    (order, own_table, cells, _), (member_order, table, *_) = counted[0], counted[-1]
-    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
-    bounds = np.empty((2, (18 if axes == 3 else 6) * cells + 1), np.uint32)
-    crosses, padding = np.empty(cells, np.bool_), [1] * (3 - axes)
-    sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
-    are_all_inside = all(is_inside for *_, is_inside in counted)
-    n_runs, max_members = cells_around(
-        own_table, table, sides, around, are_all_inside, starts, runs, bounds, crosses
-    )
-    low_ends, high_ends = bounds[0, :n_runs], bounds[1, :n_runs]
-    return order, member_order, starts, runs, low_ends, high_ends, crosses, max_members
-
-
-def _spanned(
-    grid: CellGrid, sets: Sequence[Positions], lanes: int
-) -> tuple[CellNumbers, list[int]]:
-    """Return the first number of a cell along each axis, and how many cells there are; an open axis
-    has an empty one at each end."""
-    edges, counts = np.array(grid.edges), np.array(grid.counts)
-    ends = np.empty((len(sets), lanes, 2, len(edges)), np.int64)
-    for positions, ends_of_set in zip(sets, ends, strict=True):
-        outermost_cells[lanes > 1](positions, edges, counts, ends_of_set)
-    least, greatest = ends[..., 0, :].min(axis=(0, 1)), ends[..., 1, :].max(axis=(0, 1))
-    least, greatest = np.where(least > greatest, 0, [least, greatest])
-    low = np.where(counts, 0, least - 1)
-    open_spans = (greatest - low + 2).tolist()
-    return low, [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
-
-
-def _sorted(grid: CellGrid, sets: Sequence[Positions]) -> _Tables:
-    """Return tables by sorting positions."""
-    lattice, numbers = numbered(grid, *map(finite_positions, sets))
-    ordered = [sorted_cells(lattice.keys(along), lattice.key_limit) for along in numbers]
-    order, *tables = _listed(lattice, numbers[0], ordered[0], ordered[-1])
-    return order, ordered[-1].order.astype(np.uint32), *tables
-
-
-def _listed(
-    lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
-) -> tuple[Any, ...]:
-    firsts = asking.order[asking.starts[:-1]]
-    ends = runs_around(lattice, [runs_per_cell[firsts] for runs_per_cell in numbers], members)
-    low, high = ends.reshape(2, -1).astype(np.uint32)
-    _, cells, runs_per_cell = ends.shape
-    max_members = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
-    order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
-    begins = (np.arange(cells + 1) * runs_per_cell).astype(np.uint32)
-    return order, starts, begins, low, high, np.ones(cells, np.bool_), max_members
-
-
-@jit(forceinline=True)
-def _first_of(lane: Any, lanes: Any, count: Any) -> Any:
-    """Return the first of so many positions that a lane has."""
-    return lane * count // lanes
-
-
-@jit_for_cores
-def outermost_cells(
-    positions: Positions, edges: NDArray[np.float64], counts: CellNumbers, ends: CellNumbers
-) -> None:
-    """Write the least and greatest number of a cell along open axes among each lane's positions,
-    shape (lanes, 2, axes); the least is greater if none is finite, and along other axes."""
-    lanes, count = len(ends), positions.shape[1]
-    for lane in prange(lanes):
-        for axis in range(len(positions)):
-            least, greatest = np.inf, -np.inf
-            first, end = _first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)
-            for k in range(first, end if counts[axis] == 0 else first):
-                x = np.float64(positions[axis, k])
-                if np.isfinite(x):
-                    least, greatest = min(least, x), max(greatest, x)
-            _, ends[lane, 0, axis] = _cell_along(edges[axis], 0, least)
-            _, ends[lane, 1, axis] = _cell_along(edges[axis], 0, greatest)
-
-
-@jit_for_cores
-def counted_cells(
-    positions: Positions,
-    edges: NDArray[np.float64],
-    counts: CellNumbers,
-    low: CellNumbers,
-    spans: CellNumbers,
-    heads: PlaceNumbers,
-    are_inside: NDArray[np.bool_],
-    table: PlaceNumbers,
-    order: PlaceNumbers,
-) -> int:
-    """Sort positions into cells, stably; return the number of cells with positions.
-
-    `heads`: zeros, shape (lanes, cells), for where each lane's positions go; `are_inside` gets if
-    none of them is outside of a wrapped axis, and `table` the start of each cell."""
-    keys = np.empty(len(order), np.uint32)
-    lanes, count = len(heads), len(order)
-    for lane in prange(lanes):
-        is_inside = True
-        for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
-            key: Any = np.int64(0)
-            for axis in range(len(positions)):
-                number: Any = np.int64(0)
-                if np.isfinite(positions[axis, k]):
-                    is_within, cell = _cell_along(edges[axis], counts[axis], positions[axis, k])
-                    is_inside = is_inside and is_within
-                    number = max(cell - low[axis], 0)
-                key = key * spans[axis] + number
-            keys[k] = key
-            heads[lane, key] += 1
-        are_inside[lane] = is_inside
-    cells, start = 0, np.uint32(0)
-    for key in range(heads.shape[1]):
-        table[key] = start
-        for lane in range(lanes):
-            heads[lane, key], start = start, np.uint32(start + heads[lane, key])
-        cells += start > table[key]
-    table[-1] = start
-    for lane in prange(lanes):
-        for k in range(_first_of(lane, lanes, count), _first_of(lane + 1, lanes, count)):
-            key = keys[k]
-            order[heads[lane, key]] = k
-            heads[lane, key] += 1
-    return cells
-
-
-@jit()
-def cells_around(
-    own_table: PlaceNumbers,
-    table: PlaceNumbers,
-    sides: CellNumbers,
-    counts: CellNumbers,
-    is_inside: bool,
-    starts: PlaceNumbers,
-    runs: PlaceNumbers,
-    ends: PlaceNumbers,
-    crosses: NDArray[np.bool_],
-) -> tuple[int, int]:
-    """Write the start of each cell's asking positions and the runs of members around it; return
-    the number of runs, and the maximal number of members around a cell.
-
-    `own_table` and `table` have the starts of all cells' asking positions and members. The first
-    side is 1 if there are two axes.
-    """
-    n_runs, cell, max_positions = 0, 0, 0
-    begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
-    is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
-    is_narrow = is_narrow or counts[1] == 1
-    around, count = np.empty(9, np.intp), counts[2]
-    for x in range(sides[0]):
-        for y in range(sides[1]):
-            strips = 0
-            for i in range(begin[0], end[0]):
-                for j in range(begin[1], end[1]):
-                    strip = _moved(x + i, counts[0]) * sides[1] + _moved(y + j, counts[1])
-                    around[strips] = strip * sides[2]
-                    strips += 1
-            is_rim = not is_inside or is_narrow
-            is_rim = is_rim or (counts[0] > 1 and (x == 0 or x == counts[0] - 1))
-            is_rim = is_rim or (counts[1] > 1 and (y == 0 or y == counts[1] - 1))
-            first = (x * sides[1] + y) * sides[2]
-            for z in range(sides[2]):
-                if own_table[first + z] == own_table[first + z + 1]:
-                    continue
-                starts[cell], runs[cell] = own_table[first + z], n_runs
-                is_end = count > 0 and (z == 0 or z == count - 1)
-                crosses[cell] = is_rim or is_end
-                positions = 0
-                for k in range(strips):
-                    strip = around[k]
-                    if is_end:
-                        before = n_runs
-                        n_runs = _stretch(table, strip, z, count, ends, n_runs)
-                        for run in range(before, n_runs):
-                            positions += ends[1, run] - ends[0, run]
-                        continue
-                    low, high = table[strip + z - 1], table[strip + z + 2]
-                    ends[0, n_runs], ends[1, n_runs] = low, high
-                    n_runs += low < high
-                    positions += high - low
-                max_positions = max(max_positions, positions)
-                cell += 1
-    starts[cell], runs[cell] = own_table[-1], n_runs
-    return n_runs, max_positions
-
-
-@jit(inline="always")
-def _moved(number: Any, count: Any) -> Any:
-    """Return a number, at most one beyond the border of an axis, wrapped."""
-    if count > 0:
-        if number < 0:
-            number += count
-        elif number >= count:
-            number -= count
-    return number
-
-
-@jit()
-def _stretch(
-    table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, n_runs: int
-) -> int:
-    """Write the runs around a cell at an end of a strip that wraps; return the new number of
-    runs."""
-    low, high, again = z - 1, z + 2, 0
-    if count == 1:
-        low, high = z, z + 1
-    elif z == 0:
-        low, high, again = count - 1, count, min(count - 1, 2)
-    else:
-        high, again = count, int(count > 2)
-    if table[strip + low] < table[strip + high]:
-        ends[0, n_runs], ends[1, n_runs] = table[strip + low], table[strip + high]
-        n_runs += 1
-    if table[strip] < table[strip + again]:
-        ends[0, n_runs], ends[1, n_runs] = table[strip], table[strip + again]
-        n_runs += 1
-    return n_runs
-
-
-@jit()
-def ranks_of_lane(order: PlaceNumbers, lane: int, lanes: int) -> PlaceNumbers:
-    """Return the places in an order where a lane's stretch of all numbers is, ascending."""
-    first, end = _first_of(lane, lanes, len(order)), _first_of(lane + 1, lanes, len(order))
-    ranks, count = np.empty(end - first + 1, np.uint32), 0
-    for rank in range(len(order)):
-        ranks[count] = rank
-        count += (first <= order[rank]) & (order[rank] < end)
-    return ranks[:count]
-
-
-@jit_for_cores
-def gathered_positions(positions: Positions, order: PlaceNumbers) -> Positions:
-    """Return positions in an order, NaN for those that are not finite."""
-    gathered = np.empty((len(positions), len(order)), positions.dtype)
-    for k in prange(len(order)):
-        row, is_known = order[k], True
-        for axis in range(len(positions)):
-            x = positions[axis, row]
-            is_known = is_known and np.isfinite(x)
-            gathered[axis, k] = x
-        if not is_known:
-            for axis in range(len(positions)):
-                gathered[axis, k] = np.nan
-    return gathered
 
 
 _FACTORS: Final = (
@@ -483,10 +152,10 @@ def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, position: A
     is_in_x, x, is_known = True, np.int64(0), True
     if axes == 3:
         is_known = np.isfinite(position[0])
-        is_in_x, x = _cell_along(edges[0], counts[0], position[0])
+        is_in_x, x = cell_along(edges[0], counts[0], position[0])
     is_known = is_known and np.isfinite(position[axes - 2]) and np.isfinite(position[axes - 1])
-    is_in_y, y = _cell_along(edges[1], counts[1], position[axes - 2])
-    is_in_z, z = _cell_along(edges[2], counts[2], position[axes - 1])
+    is_in_y, y = cell_along(edges[1], counts[1], position[axes - 2])
+    is_in_z, z = cell_along(edges[2], counts[2], position[axes - 1])
     bucket = (x * counts[1] + y) * counts[2] + z
     if not is_dense:
         bucket = _bucket(buckets, x, y, z)
@@ -626,11 +295,11 @@ def find_neighbours_now(
     is_plain = is_plain and (axes == 2 or counts[0] > 3)
     met = np.uintp(0)  # numbers without a sign, as slots are
     for i in range(_begin(counts[0]), _end(counts[0]) if bucket >= 0 else -1):
-        a = _moved(x + i, counts[0])
+        a = wrapped_number(x + i, counts[0])
         for j in range(_begin(counts[1]), _end(counts[1])):
-            b = _moved(y + j, counts[1])
+            b = wrapped_number(y + j, counts[1])
             for k in range(_begin(counts[2]), _end(counts[2])):
-                c = _moved(z + k, counts[2])
+                c = wrapped_number(z + k, counts[2])
                 bucket = (a * counts[1] + b) * counts[2] + c
                 if not is_dense:
                     bucket = _bucket(last, a, b, c)
@@ -668,8 +337,19 @@ def find_neighbours_now(
     return int(np.int64(met))
 
 
+@jit(inline="always")
+def wrapped_number(number: Any, count: Any) -> Any:
+    """Return a number, at most one beyond the border of an axis, wrapped."""
+    if count > 0:
+        if number < 0:
+            number += count
+        elif number >= count:
+            number -= count
+    return number
+
+
 @jit(forceinline=True)
-def _cell_along(edge: Any, count: Any, x: Any) -> Any:
+def cell_along(edge: Any, count: Any, x: Any) -> Any:
     """Return True if a coordinate is inside of an axis, and its cell."""
     cell, is_within = np.floor(np.float64(x) / edge), True
     if count > 0 and not 0.0 <= cell < count:
