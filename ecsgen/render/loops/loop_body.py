@@ -12,6 +12,7 @@ from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_values import (
+    UNROLLED,
     ElementIndex,
     Value,
     is_mixing,
@@ -301,6 +302,7 @@ class LoopBody(RowValues):
         bounds = stop if start == "0" else f"{start}, {stop}"
         passes = self._counting(loop.draws)
         with (
+            self._holding(loop),
             self.block(f"for {name} in range({bounds})"),
             self._inside_loop(),
             self._pass_of(passes),
@@ -323,7 +325,8 @@ class LoopBody(RowValues):
         near = self._nears[loop.near]
         may_move = loop.needs_offset and near.may_move
         is_listed = loop.needs_offset and not may_move
-        with AggregateLoop(self, near).neighbours(is_listed), self._inside_loop():
+        neighbours = AggregateLoop(self, near).neighbours(is_listed)
+        with self._holding(loop), neighbours, self._inside_loop():
             if test := self.dead_neighbour_test(near.join, near.row_of):
                 self.write(f"if {test}:", "    continue")
             if may_move:
@@ -360,7 +363,7 @@ class LoopBody(RowValues):
         passes = self.names.allocate("passes")
         drawn = f"{passes} + 1" if loop.draws else ""
         head = f"for {passes} in range({loop.at_most + 1})"
-        with self.block(head), self._inside_loop(), self._pass_of(drawn):
+        with self._holding(loop), self.block(head), self._inside_loop(), self._pass_of(drawn):
             self.run(loop.head)
             test = self.value(loop.test).at(0)
             self.write(f"if not ({test.text}):", "    break")
@@ -368,6 +371,28 @@ class LoopBody(RowValues):
                 self.write(f"{self.builder.cut_off}[{loop.number}] += 1", "break")
             self._block(loop.body)
         self._end_row_after(loop)
+
+    @contextmanager
+    def _holding(self, loop: lowered.Compound) -> Iterator[None]:
+        """Keep the row's floats that an outermost loop writes in variables meanwhile: a compiler
+        chooses between values, and branches around writes. In turns others may read them."""
+        builder, fields = self.builder, list[tree.FieldValue]()
+        if not (self._depth or builder.is_plain or builder.program.takes_turns):
+            statements = [s for block in loop.blocks for s in tree.walk_nested(block)]
+            writes = [s for s in statements if isinstance(s, lowered.WriteField)]
+            written = {write.to for write in writes if write.items}
+            items = (node for node in builder.program.nodes if isinstance(node, tree.Item))
+            written |= {item.base for item in items if isinstance(item.base, tree.FieldValue)}
+            fields = [write.to for write in writes if write.to not in written]
+        for field in dict.fromkeys(fields):
+            if field.type.is_float and field.type.elements <= UNROLLED:
+                held = self.variables(field.type, f"own_{field.name}")
+                self.store(self.value(field), held)
+                self.held[field] = held
+        yield
+        for field in () if self._depth else [*self.held]:
+            held = self.held.pop(field)
+            self.store(held, self.value(field))
 
     @contextmanager
     def _inside_loop(self) -> Iterator[None]:

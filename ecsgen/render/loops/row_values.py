@@ -34,6 +34,8 @@ class RowValues(MessageLoop):
         self._nears = nears
         self.grids = GridParameters(builder)
         self._rows = {**rows}
+        self.held: dict[tree.FieldValue, Value] = {}
+        """Variables that stand for the row's fields inside of a loop."""
         self._starts: dict[tuple[str, int], str] = {}
         self._start_prefixes = {builder.row: "j"}
         """Prefixes of the variables with the start of a row's elements, by the row's variable."""
@@ -44,6 +46,8 @@ class RowValues(MessageLoop):
                 return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
             case tree.FieldValue(name=name) if name == tree.ID_SLOT and node.type.is_handle:
                 return self._own_id(node)
+            case tree.FieldValue() if node in self.held:
+                return self.held[node]
             case tree.FieldValue(owner=owner):
                 if owner == tree.PARENT:
                     return self._parent_value(node)
