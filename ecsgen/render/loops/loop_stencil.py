@@ -38,7 +38,8 @@ def offsets_of(on: tree.GridNeighbourhood, radius: int) -> list[tuple[int, ...]]
 
 def is_stencil(program: tree.Program) -> bool:
     """Return True if loops over cells may read the cells at fixed offsets, all at once."""
-    if any(node.type.shape for node in program.nodes):  # element indices would be signed
+    nodes = (node for node in program.nodes if not isinstance(node, tree.Offset))
+    if any(node.type.shape for node in nodes):  # element indices would be signed
         return False
     return _asks_cells_around(program, _MAX_WRITTEN_OUT) and all(
         aggregate.none is None and (aggregate.where is None or aggregate.function == "count")
