@@ -44,10 +44,8 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
-    "turns.py": (
-        *("--rows", "20", "--rounds", "1", "--steps", "1", "--flock", "9", "--seeds", "2"),
-        *("--backends", "numpy"),
-    ),
+    "turns.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
+    "language.py": ("--rounds", "1", "--backends", "numpy"),
     "sweeps.py": ("--runs", "4", "--rounds", "1"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }

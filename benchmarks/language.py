@@ -1,0 +1,69 @@
+"""Words of the language beside what they are measured by: a loop by hand, a simpler question.
+
+    python benchmarks/language.py [--rounds N] [--backends NAME ...]
+
+Then battle royale, whose fighters have nine ways to behave, at its own size and ten times it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from _arguments import BACKENDS, parsed
+from _missing_contenders import library
+from _package import SCHEMAS, packages
+from _timing import Case, table
+from models import stepping
+
+
+def hand_written(heat: Any, drift: Any) -> None:
+    side = len(heat)
+    for y, x in np.ndindex(heat.shape):
+        total, mine = 0.0, heat[y, x]
+        for across in (-1, 0, 1):
+            for along in (-1, 0, 1):
+                theirs = heat[(y + across) % side, (x + along) % side]
+                if (across != 0 or along != 0) and theirs > mine:
+                    total += theirs * across
+                elif across != 0 or along != 0:
+                    total -= mine
+        drift[y, x] = total
+
+
+def fight(package: Any, count: int, seed: int) -> Any:
+    world, places = package.Arena(), np.random.default_rng(seed).integers(1, 101, (count, 2))
+    world.spawn(count, fighter={"at": places.astype(np.float64)})
+    return world.fight
+
+
+def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
+    for backend, package in packages(folder, backends, SCHEMAS / "language.yaml").items():
+        cells, random = package.CellManager(), np.random.default_rng(1)
+        cells.data.alive[:] = random.random(len(cells)) < 0.4
+        cells.data.heat[:] = random.random(len(cells))
+        questions = {name: getattr(cells, name) for name in ("alike", "hotter", "pulled")}
+        yield Case.of(f"cells ask, {backend}", len(cells), questions)
+        if backend == "numba":
+            data, hand = cells.data, library("numba").njit(hand_written)
+            by_hand = partial(hand, data.heat.reshape(200, 200), data.drift.reshape(200, 200))
+            runs = {"for other in other": cells.each, "by hand": by_hand}
+            yield Case.of("cells do something for each other", len(cells), runs)
+    for backend, package in packages(folder, backends, SCHEMAS / "royale.yaml").items():
+        for count in (50, 500):
+            royale = {backend: stepping(partial(fight, package), (count,), 30)}
+            yield Case(f"battle royale, {count} fighters, a step", 30, royale)
+
+
+def main() -> None:
+    options = parsed(__doc__, rounds=5, backends=BACKENDS)
+    with TemporaryDirectory() as folder:
+        table(cases(Path(folder), options.backends), options.rounds, ["alike", "by hand"])
+
+
+if __name__ == "__main__":
+    main()
