@@ -23,16 +23,17 @@ from models import stepping
 
 def hand_written(heat: Any, drift: Any) -> None:
     side = len(heat)
-    for y, x in np.ndindex(heat.shape):
-        total, mine = 0.0, heat[y, x]
-        for across in (-1, 0, 1):
-            for along in (-1, 0, 1):
-                theirs = heat[(y + across) % side, (x + along) % side]
-                if (across != 0 or along != 0) and theirs > mine:
-                    total += theirs * across
-                elif across != 0 or along != 0:
-                    total -= mine
-        drift[y, x] = total
+    for y in range(side):
+        for x in range(side):
+            total, mine = 0.0, heat[y, x]
+            for across in (-1, 0, 1):
+                for along in (-1, 0, 1):
+                    theirs = heat[(y + across) % side, (x + along) % side]
+                    if (across != 0 or along != 0) and theirs > mine:
+                        total += theirs * across
+                    elif across != 0 or along != 0:
+                        total -= mine
+            drift[y, x] = total
 
 
 def fight(package: Any, count: int, seed: int) -> Any:
