@@ -1,4 +1,4 @@
-"""The six models of examples/models/ with numba and with numpy alone.
+"""Six models of examples/models/ with numba and with numpy alone.
 
     python benchmarks/models.py [--only NAME ...] [--sizes NAME ...] [--steps N] [--rounds N]
         [--backends NAME ...]

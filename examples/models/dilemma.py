@@ -24,7 +24,7 @@ def at_once(world: Any, prize: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    chosen = options(__doc__, __file__, arguments, side=99, prize=1.9, steps=40)
+    chosen = options(__doc__, __file__, arguments, side=65, prize=1.9, steps=30)
     made = package("dilemma")
     together, apart = (players(made, chosen.side, chosen.prize, chosen.seed) for _ in range(2))
     before = together.player.data.cooperates
