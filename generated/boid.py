@@ -35,7 +35,6 @@ from ecsgen_runtime.kernels.blocks import (
     KernelRows,
     SelectedRows,
     WorldKernelRows,
-    put_where,
     rows_last,
     selected_blocks,
 )
@@ -92,7 +91,6 @@ _STEER_APART_ARGUMENT: Final = FloatField("Boid.steer.apart", "f32")
 _FLY_WAY_ARGUMENT: Final = FloatField("Boid.fly.way", "f32")
 _FLY_WIDTH_ARGUMENT: Final = FloatField("Boid.fly.width", "f32")
 _FLY_HEIGHT_ARGUMENT: Final = FloatField("Boid.fly.height", "f32")
-_0_0_f32: Final = np.array(0.0, np.float32)
 _0_03_f32: Final = np.array(0.03, np.float32)
 _0_015_f32: Final = np.array(0.015, np.float32)
 _0_05_f32: Final = np.array(0.05, np.float32)
@@ -157,7 +155,7 @@ class BoidData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
             rows_last(self._position_column[:n]),
             rows_last(self._heading_column[:n]),
         )
-        working = (("f4", (2,), True),)
+        working = (("f4", (2,), True), ("f4", (2,), False))
         blocks = KernelBlocks(n, columns, working, self._kernels.get("fly"))
         self._kernels["fly"] = blocks
         return blocks
@@ -437,7 +435,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             ("f4", (), False),
             ("f4", (), False),
         )
-        _paired = (("?", (), False), ("f4", (2,), False))
+        _paired = (("?", (), False),)
         _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for (
@@ -453,13 +451,11 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
                 _tmp5,
                 _tmp6,
                 _each,
-                _each2,
             ) in _blocks:
-                # push = sum(offset if distance < apart else offset * 0)
+                # push = sum(offset, where=distance < apart)
                 np.less(_pairs.distance, _apart, out=_each)
-                np.multiply(_pairs.offset, _0_0_f32, out=_each2)
-                put_where(_each2, _each, _pairs.offset)
-                _pairs.sum(_each2, _tmp)
+                _selected = _pairs.where(_each)
+                _selected.sum(_pairs.offset, _tmp)
                 push[...] = _tmp
                 # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
                 _pairs.sum(_pairs.offset, _tmp)
@@ -504,14 +500,13 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         if rows is not None:
             _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         with np.errstate(all="ignore"):
-            for position, heading, _tmp in _views:
-                # position += heading * way
+            for position, heading, _tmp, _tmp2 in _views:
+                # position = (position + heading * way) % vec(width, height)
                 np.multiply(heading, _way, out=_tmp)
-                position += _tmp
-                # position.x = position.x % width
-                np.remainder(position[0], _width, out=position[0])
-                # position.y = position.y % height
-                np.remainder(position[1], _height, out=position[1])
+                np.add(position, _tmp, out=_tmp)
+                _tmp2[0][...] = _width
+                _tmp2[1][...] = _height
+                np.remainder(_tmp, _tmp2, out=position)
 
 
 class BoidRef(EntityProxy):

@@ -38,7 +38,7 @@ from ecsgen_runtime.kernels.blocks import (
     put_where,
     selected_blocks,
 )
-from ecsgen_runtime.kernels.random_streams import derive_stream_keys, draw_random
+from ecsgen_runtime.kernels.random_streams import derive_stream_keys, draw_bernoulli
 from ecsgen_runtime.kernels.seeding import Seeded
 from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
@@ -84,9 +84,9 @@ _FIELDS: Final = component_fields(
 _DECIDE_RECOVERY_ARGUMENT: Final = FloatField("Person.decide.recovery", "f64")
 _DECIDE_LOSS_ARGUMENT: Final = FloatField("Person.decide.loss", "f64")
 _1_u8: Final = np.array(1, np.uint8)
-_0_u8: Final = np.array(0, np.uint8)
-_2_u8: Final = np.array(2, np.uint8)
 _1_u16: Final = np.array(1, np.uint16)
+_2_u8: Final = np.array(2, np.uint8)
+_0_u8: Final = np.array(0, np.uint8)
 
 
 class Person(NamedTuple):
@@ -135,8 +135,8 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
         columns = (
             self._entity_column[:n],
             self._condition_column[:n],
-            self._exposed_column[:n],
             self._days_column[:n],
+            self._exposed_column[:n],
         )
         working = (
             ("u8", (), False),
@@ -144,13 +144,12 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
             ("u8", (), False),
             ("?", (), False),
             ("?", (), False),
-            ("?", (), False),
-            ("?", (), False),
-            ("f8", (), False),
-            ("?", (), False),
-            ("?", (), False),
             ("u2", (), False),
-            ("u2", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("?", (), False),
+            ("?", (), False),
         )
         blocks = KernelBlocks(n, columns, working, self._kernels.get("decide"))
         self._kernels["decide"] = blocks
@@ -445,7 +444,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         """Fall ill if exposed, recover or lose immunity by chance; all as of this
         morning.
 
-        Reads condition, exposed, days; writes days, condition, exposed; draws random
+        Reads condition, days, exposed; writes days, condition, exposed; draws random
         numbers. O(n), n rows; no structural change.
 
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
@@ -464,47 +463,54 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         for (
             entity,
             condition,
-            exposed,
             days,
+            exposed,
             _row_keys,
             _word,
             _bits,
-            ill,
-            caught,
+            _then,
+            _else,
             _tmp,
-            recovers,
+            _then2,
             _tmp2,
-            lapses,
             _tmp3,
-            _tmp4,
-            _tmp5,
+            _else2,
+            _then3,
         ) in _views:
             derive_stream_keys(entity, _key, _row_keys, _bits)
-            # ill = condition == Condition.infectious
-            np.equal(condition, _1_u8, out=ill)
-            # caught = exposed and condition == Condition.susceptible
-            np.equal(condition, _0_u8, out=_tmp)
-            np.logical_and(exposed, _tmp, out=caught)
-            # recovers = ill and random() < recovery
-            draw_random(_row_keys, 0, _tmp2, _word, _bits)
-            np.less(_tmp2, _recovery, out=_tmp)
-            np.logical_and(ill, _tmp, out=recovers)
-            # lapses = condition == Condition.recovered and random() < loss
-            np.equal(condition, _2_u8, out=_tmp)
-            draw_random(_row_keys, 1, _tmp2, _word, _bits)
-            np.less(_tmp2, _loss, out=_tmp3)
-            np.logical_and(_tmp, _tmp3, out=lapses)
-            # days = days + 1 if ill else 0
-            np.add(days, _1_u16, out=_tmp4)
-            _tmp5[...] = 0
-            put_where(_tmp5, ill, _tmp4)
-            days[...] = _tmp5
-            # condition = Condition.infectious if caught else condition
-            put_where(condition, caught, 1)
-            # condition = Condition.recovered if recovers else condition
-            put_where(condition, recovers, 2)
-            # condition = Condition.susceptible if lapses else condition
-            put_where(condition, lapses, 0)
+            # if condition == Condition.infectious:
+            np.equal(condition, _1_u8, out=_then)
+            np.logical_not(_then, out=_else)
+            if _then.any():
+                # days += 1
+                np.add(days, _1_u16, out=_tmp)
+                put_where(days, _then, _tmp)
+                # if bernoulli(recovery):
+                draw_bernoulli(_row_keys, 0, _recovery, _then2, _word, _bits)
+                np.logical_and(_then, _then2, out=_then2)
+                if _then2.any():
+                    # condition = Condition.recovered
+                    put_where(condition, _then2, 2)
+            if _else.any():
+                # days = 0
+                put_where(days, _else, 0)
+                # if condition == Condition.recovered and bernoulli(loss):
+                np.equal(condition, _2_u8, out=_tmp2)
+                draw_bernoulli(_row_keys, 1, _loss, _tmp3, _word, _bits)
+                np.logical_and(_tmp2, _tmp3, out=_then2)
+                np.logical_and(_else, _then2, out=_then2)
+                np.greater(_else, _then2, out=_else2)
+                if _then2.any():
+                    # condition = Condition.susceptible
+                    put_where(condition, _then2, 0)
+                if _else2.any():
+                    # elif condition == Condition.susceptible and exposed:
+                    np.equal(condition, _0_u8, out=_tmp2)
+                    np.logical_and(_tmp2, exposed, out=_then3)
+                    np.logical_and(_else2, _then3, out=_then3)
+                    if _then3.any():
+                        # condition = Condition.infectious
+                        put_where(condition, _then3, 1)
             # exposed = false
             exposed[...] = False
 

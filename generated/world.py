@@ -24,8 +24,8 @@ from ecsgen_runtime.kernels.blocks import (
 from ecsgen_runtime.kernels.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
 from ecsgen_runtime.kernels.random_streams import (
     derive_stream_keys,
+    draw_bernoulli,
     draw_normal,
-    draw_random,
     turn_order,
 )
 from ecsgen_runtime.kernels.reductions import (
@@ -1899,9 +1899,7 @@ class Game(
         if rows is not None:
             _views = selected_blocks(_blocks, SelectedRows(self.meeting, rows).rows, ())
         _key = self._next_call_key("infect")
-        _to_person_exposed = Messages(
-            self.person.data._exposed_column, np.logical_or, 2
-        )
+        _to_person_exposed = Messages(self.person.data._exposed_column, None, 2)
         _all_led = rows_of_live_entities(
             self.person,
             self.meeting.data._other_column[:_n],
@@ -1913,6 +1911,11 @@ class Game(
             self.meeting.data._one_column[:_n],
             self.entities.has_no_dead_rows,
         )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
+        _all_led3 = rows_of_live_entities(
+            self.person,
+            self.meeting.data._one_column[:_n],
+            self.entities.has_no_dead_rows,
+        )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
         for (
             meeting_id_slot,
             _row_keys,
@@ -1920,34 +1923,36 @@ class Game(
             _bits,
             _where,
             _tmp,
-            _tmp2,
-            there,
-            here,
+            _then,
             _led,
             _led2,
-        ) in with_row_values(_views, _all_led, _all_led2):
+            _led3,
+        ) in with_row_values(_views, _all_led, _all_led2, _all_led3):
             derive_stream_keys(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
                 _row_keys,
                 _bits,
             )
-            # where random() < chance
-            draw_random(_row_keys, 0, _tmp, _word, _bits)
-            np.less(_tmp, _chance, out=_where)
+            # where bernoulli(chance)
+            draw_bernoulli(_row_keys, 0, _chance, _where, _word, _bits)
             if not _where.any():
                 continue
-            # there = Meeting.other.Person.condition == Condition.infectious
-            take_others(_all_person_condition, _led, 0, _tmp2)
-            np.equal(_tmp2, _1_u8, out=there)
-            # here = Meeting.one.Person.condition == Condition.infectious
-            take_others(_all_person_condition, _led2, 0, _tmp2)
-            np.equal(_tmp2, _1_u8, out=here)
-            # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
-            _to_person_exposed.put(0, _led2, there)
-            # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
-            _to_person_exposed.put(1, _led, here)
-            _to_person_exposed.send_all(_where)
+            # if Meeting.other.Person.condition == Condition.infectious:
+            take_others(_all_person_condition, _led, 0, _tmp)
+            np.equal(_tmp, _1_u8, out=_then)
+            np.logical_and(_where, _then, out=_then)
+            if _then.any():
+                # Meeting.one.Person.exposed = true
+                _to_person_exposed.put(0, np.where(_then, _led2, NIL), np.bool_(True))
+            # if Meeting.one.Person.condition == Condition.infectious:
+            take_others(_all_person_condition, _led3, 0, _tmp)
+            np.equal(_tmp, _1_u8, out=_then)
+            np.logical_and(_where, _then, out=_then)
+            if _then.any():
+                # Meeting.other.Person.exposed = true
+                _to_person_exposed.put(1, np.where(_then, _led, NIL), np.bool_(True))
+            _to_person_exposed.send_all()
 
     def _infect_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `infect` into blocks; good until they move or their number
@@ -1958,9 +1963,7 @@ class Game(
             ("u8", (), False),
             ("u8", (), False),
             ("?", (), False),
-            ("f8", (), False),
             ("u1", (), False),
-            ("?", (), False),
             ("?", (), False),
         )
         holders = (self.meeting.data,)

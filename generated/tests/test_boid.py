@@ -93,12 +93,11 @@ schema = kernel_cases.read_schema(r"""
 "fields": {"position": "f32[2]", "heading": {"type": "f32[2]", "default": [1.0, 0.0]}},
 "space": {"field": "position", "wrap": [100.0, 60.0]},
 "kernels": {"steer": {"args": {"vision": "f32", "apart": "f32"}, "near": {"other":
-{"radius": "vision"}}, "steps":
-["push = sum(offset if distance < apart else offset * 0)",
+{"radius": "vision"}}, "steps": ["push = sum(offset, where=distance < apart)",
 "turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05",
 "heading = normalize(heading + turn / f32(max(count(), 1)))"]}, "fly": {"args": {"way":
-"f32", "width": "f32", "height": "f32"}, "steps": ["position += heading * way",
-"position.x = position.x % width", "position.y = position.y % height"]}}}}}
+"f32", "width": "f32", "height": "f32"}, "steps":
+["position = (position + heading * way) % vec(width, height)"]}}}}}
 """)
 
 

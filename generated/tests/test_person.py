@@ -100,14 +100,7 @@ schema = kernel_cases.read_schema(r"""
 "fields": {"condition": {"type": "Condition", "default": 0}, "exposed": "bool", "days":
 "u16"},
 "kernels": {"decide": {"args": {"recovery": "f64", "loss": "f64"}, "steps":
-["ill = condition == Condition.infectious",
-"caught = exposed and condition == Condition.susceptible",
-"recovers = ill and random() < recovery",
-"lapses = condition == Condition.recovered and random() < loss",
-"days = days + 1 if ill else 0",
-"condition = Condition.infectious if caught else condition",
-"condition = Condition.recovered if recovers else condition",
-"condition = Condition.susceptible if lapses else condition", "exposed = false"]}},
+["if condition == Condition.infectious:\n    days += 1\n    if bernoulli(recovery):\n        condition = Condition.recovered\nelse:\n    days = 0\n    if condition == Condition.recovered and bernoulli(loss):\n        condition = Condition.susceptible\n    elif condition == Condition.susceptible and exposed:\n        condition = Condition.infectious\nexposed = false\n"]}},
 "reductions": {"ill": {"function": "count", "of": "condition == Condition.infectious"},
 "immune": {"function": "count", "of": "condition == Condition.recovered"}}}}}
 """)

@@ -228,11 +228,9 @@ schema = kernel_cases.read_schema(r"""
 "parry": {"over": "fighters", "args": {"blow": "f32[3]", "far": "f32"}, "where":
 "Weapon.reach.y >= far", "steps":
 ["Weapon.direction = normalize(Weapon.direction + blow)"]},
-"infect": {"over": "Meeting", "args": {"chance": "f64"}, "where": "random() < chance",
-"steps": ["there = Meeting.other.Person.condition == Condition.infectious",
-"here = Meeting.one.Person.condition == Condition.infectious",
-"Meeting.one.Person.exposed = Meeting.one.Person.exposed or there",
-"Meeting.other.Person.exposed = Meeting.other.Person.exposed or here"]},
+"infect": {"over": "Meeting", "args": {"chance": "f64"}, "where": "bernoulli(chance)",
+"steps":
+["if Meeting.other.Person.condition == Condition.infectious:\n    Meeting.one.Person.exposed = true\nif Meeting.one.Person.condition == Condition.infectious:\n    Meeting.other.Person.exposed = true\n"]},
 "scatter": {"over": "Boid", "args": {"sight": "f32"}, "where": "count() > 0", "near":
 {"other": {"radius": "sight", "among": "hawks"}}, "steps":
 ["fear = sum(normalize(offset) * other.Hawk.hunger)",
