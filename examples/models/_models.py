@@ -28,14 +28,10 @@ def package(name: str) -> Any:
 def options(
     doc: str, file: str, arguments: Sequence[str] | None, **defaults: float
 ) -> argparse.Namespace:
-    """Return the options of a script: these numbers, by name, the seed, and where the picture goes
-    (by default beside the script)."""
-    parser = argparse.ArgumentParser(
-        description=doc.partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    for name, value in {**defaults, "seed": 1}.items():
-        parser.add_argument(f"--{name}", type=type(value), default=value, help=" ")
-    parser.add_argument("--svg", type=Path, default=Path(file).with_suffix(".svg"), help=" ")
+    """Return the options of a script: these numbers, the seed, and where the picture goes."""
+    parser = argparse.ArgumentParser(description=doc.partition("\n")[0])
+    for name, value in {**defaults, "seed": 1, "svg": Path(file).with_suffix(".svg")}.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value, help="%(default)s")
     return parser.parse_args(arguments)
 
 

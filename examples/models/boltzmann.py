@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _models import curves, package
+from _models import curves, options, package
 
 
 def market(made: Any, count: int, seed: int) -> Any:
@@ -28,22 +26,17 @@ def gini(world: Any) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--count", type=int, default=10_000, help="persons")
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--svg", type=Path, default=Path(__file__).with_suffix(".svg"))
-    options = parser.parse_args(arguments)
-    world = market(package("boltzmann"), options.count, options.seed)
+    chosen = options(__doc__, __file__, arguments, count=10_000, steps=100)
+    world = market(package("boltzmann"), chosen.count, chosen.seed)
     print("step   without   most   Gini")
-    for step in range(options.steps + 1):
-        if step % max(1, options.steps // 5) == 0:
+    for step in range(chosen.steps + 1):
+        if step % max(1, chosen.steps // 5) == 0:
             poor, most = world.person.poor(), world.person.most()
             print(f"{step:4}  {poor:8}  {most:5}   {gini(world):4.2f}")
-        if step < options.steps:
+        if step < chosen.steps:
             world.person.give()
     wealth = np.bincount(world.person.data.coins)
-    options.svg.write_text(curves([wealth.tolist()], ["#3f8f4f"]), encoding="utf-8")
+    chosen.svg.write_text(curves([wealth.tolist()], ["#3f8f4f"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

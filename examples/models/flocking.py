@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _models import SIDE, frame, package
+from _models import SIDE, frame, options, package
 
 
 def flock(made: Any, count: int, size: float, seed: int) -> Any:
@@ -35,22 +33,15 @@ def picture(boids: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--count", type=int, default=400, help="boids")
-    parser.add_argument("--size", type=float, default=150.0, help="of the torus")
-    parser.add_argument("--vision", type=float, default=15.0)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--svg", type=Path, default=Path(__file__).with_suffix(".svg"))
-    options = parser.parse_args(arguments)
-    world = flock(package("flocking"), options.count, options.size, options.seed)
+    chosen = options(__doc__, __file__, arguments, count=400, size=150.0, vision=15.0, steps=200)
+    world = flock(package("flocking"), chosen.count, chosen.size, chosen.seed)
     print("step   order")
-    for step in range(options.steps + 1):
-        if step % max(1, options.steps // 5) == 0:
+    for step in range(chosen.steps + 1):
+        if step % max(1, chosen.steps // 5) == 0:
             print(f"{step:4}   {order(world):5.2f}")
-        if step < options.steps:
-            world.boid.fly(options.vision, 1.0, options.size)
-    options.svg.write_text(picture(world.boid), encoding="utf-8")
+        if step < chosen.steps:
+            world.boid.fly(chosen.vision, 1.0, chosen.size)
+    chosen.svg.write_text(picture(world.boid), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _models import package, squares
+from _models import options, package, squares
 
 
 def town(made: Any, side: int, count: int, seed: int) -> Any:
@@ -30,25 +28,18 @@ def alike(world: Any) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--side", type=int, default=40)
-    parser.add_argument("--count", type=int, default=1000, help="households")
-    parser.add_argument("--wanted", type=int, default=3, help="neighbours of the own group")
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--svg", type=Path, default=Path(__file__).with_suffix(".svg"))
-    options = parser.parse_args(arguments)
-    world = town(package("schelling"), options.side, options.count, options.seed)
+    chosen = options(__doc__, __file__, arguments, side=40, count=1000, wanted=3, steps=20)
+    world = town(package("schelling"), chosen.side, chosen.count, chosen.seed)
     print("step   happy   alike")
-    for step in range(options.steps + 1):
-        if step % max(1, options.steps // 5) == 0:
+    for step in range(chosen.steps + 1):
+        if step % max(1, chosen.steps // 5) == 0:
             print(f"{step:4}  {world.household.content():6}   {alike(world):5.2f}")
-        if step < options.steps:
-            world.household.settle(1, options.wanted)
+        if step < chosen.steps:
+            world.household.settle(1, chosen.wanted)
     groups = np.zeros(world.lot.grid.shape, int)
     data = world.household.data
     groups[tuple(world.lot.grid.coords_many(data.lot).T)] = 1 + data.group
-    options.svg.write_text(squares(groups, ["#4269d0", "#efb118"]), encoding="utf-8")
+    chosen.svg.write_text(squares(groups, ["#4269d0", "#efb118"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _models import package, squares
+from _models import options, package, squares
 from numpy.typing import NDArray
 
 
@@ -33,25 +31,19 @@ def settled(made: Any, side: int, count: int, seed: int) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--side", type=int, default=50)
-    parser.add_argument("--count", type=int, default=400, help="ants")
-    parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--svg", type=Path, default=Path(__file__).with_suffix(".svg"))
-    options = parser.parse_args(arguments)
-    world = settled(package("sugarscape"), options.side, options.count, options.seed)
+    chosen = options(__doc__, __file__, arguments, side=50, count=400, steps=50)
+    world = settled(package("sugarscape"), chosen.side, chosen.count, chosen.seed)
     ants = world.ant
     print("step   ants   sugar of each")
-    for step in range(options.steps + 1):
-        if step % max(1, options.steps // 5) == 0:
+    for step in range(chosen.steps + 1):
+        if step % max(1, chosen.steps // 5) == 0:
             print(f"{step:4}  {len(ants):5}   {ants.data.sugar.mean():13.1f}")
-        if step < options.steps:
+        if step < chosen.steps:
             world.step()
     colours = ["#f3ecc8", "#ecdf9a", "#e4cf63", "#d8b92c", "#b5482f"]
     cells = world.spot.data.limit.reshape(world.spot.grid.shape).copy()
     cells[tuple(world.spot.grid.coords_many(ants.data.cell).T)] = 5
-    options.svg.write_text(squares(cells, colours), encoding="utf-8")
+    chosen.svg.write_text(squares(cells, colours), encoding="utf-8")
 
 
 if __name__ == "__main__":

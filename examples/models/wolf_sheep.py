@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _models import curves, package
+from _models import curves, options, package
 
 
 def meadow(made: Any, side: int, sheep: int, wolves: int, regrowth: int, seed: int) -> Any:
@@ -29,27 +27,20 @@ def day(world: Any, regrowth: int, lambs: float, pups: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--side", type=int, default=50)
-    parser.add_argument("--sheep", type=int, default=240, help="at the beginning")
-    parser.add_argument("--wolves", type=int, default=160, help="at the beginning")
-    parser.add_argument("--days", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--svg", type=Path, default=Path(__file__).with_suffix(".svg"))
-    options = parser.parse_args(arguments)
+    chosen = options(__doc__, __file__, arguments, side=50, sheep=240, wolves=160, days=500)
     made = package("wolf_sheep")
-    world = meadow(made, options.side, options.sheep, options.wolves, 20, options.seed)
+    world = meadow(made, chosen.side, chosen.sheep, chosen.wolves, 20, chosen.seed)
     population = world.records.population
     population.write()
-    for _ in range(options.days):
+    for _ in range(chosen.days):
         day(world, 20, 0.2, 0.1)
         population.write()
     sheep, wolves = population.sheep.tolist(), population.wolves.tolist()
     print(" day   sheep   wolves")
-    for number in range(0, options.days + 1, max(1, options.days // 10)):
+    for number in range(0, chosen.days + 1, max(1, chosen.days // 10)):
         print(f"{number:4}  {sheep[number]:6}   {wolves[number]:6}")
     drawn = curves([sheep, wolves], ["#3f8f4f", "#b5482f"])
-    options.svg.write_text(drawn, encoding="utf-8")
+    chosen.svg.write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
