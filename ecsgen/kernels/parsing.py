@@ -108,7 +108,7 @@ class SourceText:
                 hint = "give a part of it a local name in a step before"
                 raise KernelError("E112", f"{quote(content)} is {_DEEP}", None, hint)
             return tree
-        shown = content
+        shown = content.strip()
         if is_steps and node is not None and "\n" in text:
             shown = text.split("\n")[node.lineno - 1].strip()
         hint = hint or hints.of_syntax(shown, is_steps)
