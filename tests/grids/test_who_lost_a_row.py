@@ -46,7 +46,9 @@ def farm(places: str, policy: str, backend: Any, rings: str = "") -> Any:
     """Four hens within reach of each other, each with a ring; `rings`: a key of these."""
     text = (SPACE if places == "space" else GRID) + REST.replace("ids: true", f"ids: true{rings}")
     name = f"farm_{places}_{policy[8:]}_{backend}{len(rings)}"
-    world = world_package(text.replace("POLICY", policy), name, backend).Farm()
+    compiled = bool(rings) or "hash" not in policy
+    text = text.replace("POLICY", policy)
+    world = world_package(text, name, backend, compiled=compiled).Farm()
     world.spawn(1, ring={})  # so that rows of the two differ
     world.spawn(4, hen={}, ring={})
     places_of = [[1, 1]] * 4 if places == "space" else [world.yard.id_of(9)] * 4

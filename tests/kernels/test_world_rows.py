@@ -67,8 +67,8 @@ NAMED = [7, 2, 21, 3, 12, 4]
 VALUES = [0.5, 2.0, 3.25, -4.0, 5.0, 7.5]
 
 
-def filled(backend: Backend) -> Any:
-    w = world_package(SCHEMA, f"world_rows_{backend}", backend).World()
+def filled(backend: Backend, compiled: bool = True) -> Any:
+    w = world_package(SCHEMA, f"world_rows_{backend}{compiled}", backend, compiled=compiled).World()
     at = np.stack([np.arange(ROWS) * 3 % 7, np.arange(ROWS) % 5], axis=1)
     born = w.spawn(ROWS, body={"k": np.arange(ROWS) % 6, "sum": np.arange(ROWS), "at": at})
     w.body.data.boss = born[3]
@@ -82,7 +82,7 @@ def test_as_those_of_the_component(backend: Backend) -> None:
     mask[[1, 5, 8, 22]] = True
     for chosen, values in ((NAMED, VALUES), (mask, VALUES[:4]), ([], []), (None, None)):
         for name in re.findall(r"^  (\w+):", KERNELS, re.MULTILINE):
-            of_world, of_component = filled(backend), filled(backend)
+            of_world, of_component = filled(backend, False), filled(backend, False)
             takes_values = name in ("valued", "send", "meet", "turn")
             for holder, count in ((of_world, ROWS - 2), (of_component.body, ROWS)):
                 each = np.arange(count) if values is None else values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,6 +18,7 @@ from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import Project
 from ecsgen.render import texts
 from ecsgen.source.schema_roots import SchemaRoot
+from tests.support.bytecode_cache import uncompiled
 
 
 def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagnostics]:
@@ -54,9 +56,16 @@ def sources(
 
 @cache
 def world_package(
-    text: str, name: str, backend: Backend = "numpy", runtime: Runtime = "installed"
+    text: str,
+    name: str,
+    backend: Backend = "numpy",
+    runtime: Runtime = "installed",
+    compiled: bool = True,
 ) -> ModuleType:
-    """Import the package generated from a schema text; leave a test out that lacks the backend."""
+    """Import the package generated from a schema text; leave a test out that lacks the backend.
+
+    What numba would compile is left to Python if `compiled` is False.
+    """
     pytest.importorskip(backend)
     folder = Path(mkdtemp())
     for path, source in sources(load(text), backend, runtime).items():
@@ -65,7 +74,8 @@ def world_package(
         file.write_text(source, encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
-        importlib.import_module(f"{name}.world")
+        with uncompiled() if backend == "numba" and not compiled else nullcontext():
+            importlib.import_module(f"{name}.world")
         return sys.modules[name]
     finally:
         sys.path.remove(str(folder))
