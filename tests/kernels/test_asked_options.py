@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from math import inf, isfinite, nan
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from ecsgen_testing.reference.random_numbers import call_key, row_stem, unit_number, word
 
-from ecsgen.config import BACKENDS, Backend
+from ecsgen.config import Backend
 from tests.support.world_package import world_package
 
 QUESTIONS = {
@@ -51,9 +52,6 @@ FORMS = {
     "on_grid": schema(grid=True),
     "on_grid_in_turns": schema(", turns: rows", grid=True),
 }
-
-SLOW = ("on_grid", "numba")
-"""Compiles for long, what `on_grid_in_turns` compiles as well."""
 
 
 def rows_of(form: str, backend: Backend, count: int = 90) -> Any:
@@ -156,7 +154,10 @@ def expected(world: Any, form: str, name: str, row: int, drawn: float, index: in
     return float(frequent == int(data.entity[row]))
 
 
-CASES = [(form, backend) for form in FORMS for backend in BACKENDS if (form, backend) != SLOW]
+CASES = [(form, "numpy") for form in FORMS] + [("at_once", "numba")]
+if os.environ.get("NUMBA_DISABLE_JIT"):
+    CASES = [(form, "numba") for form in FORMS]
+"""numba compiles the questions in one kind of loop, for long; Python runs all kinds."""
 
 
 @pytest.mark.parametrize(("form", "backend"), CASES)
