@@ -358,7 +358,7 @@ def test_the_dead_of_a_manager_beside_the_world(backend: Backend) -> None:
 
 STENCIL = """\
 component: Tile
-grid: {shape: [SIDE, 8], wrap: [true, false]}
+grid: {shape: [9, 8], wrap: [true, false]}
 fields: {h: f32, g: f64, k: i32, l: i64}
 kernels:
   average:
@@ -375,8 +375,7 @@ def test_what_is_asked_of_all_cells_around(side: int) -> None:
     """Of how many there are nobody makes a list; at the rim they are fewer."""
     columns = []
     for backend in BACKENDS:
-        schema = STENCIL.replace("SIDE", str(side))
-        tiles = world_package(schema, f"tiles_{side}_{backend}", backend).World().tile
+        tiles = world_package(STENCIL, f"tiles_{backend}", backend).World(tile=(side, 8)).tile
         tiles.data.h = np.random.default_rng(side).random(8 * side)
         for _ in range(3):
             tiles.average()
@@ -386,19 +385,19 @@ def test_what_is_asked_of_all_cells_around(side: int) -> None:
 
 
 TELLING = """component: Tile
-grid: {shape: [5, 6], wrap: WRAP}
+grid: {shape: [5, 6]}
 fields: {hear: id<Tile>, got: i32, met: i64}
 kernels:
   tell: {near: 1, steps: [met += count(other.met > 0), hear.got += i32(met + 1)]}
 """
 
 
-@pytest.mark.parametrize("wrap", ["[true, true]", "[false, true]", "[true, false]"])
-def test_cells_of_all_kinds_are_heard(wrap: str) -> None:
+@pytest.mark.parametrize("wrap", [(True, True), (False, True), (True, False)])
+def test_cells_of_all_kinds_are_heard(wrap: tuple[bool, bool]) -> None:
     """Inside, at the seam of an axis that goes around, and at the rim."""
     for backend in BACKENDS:
-        name = f"telling_{wrap.count('true')}_{wrap[1]}_{backend}"
-        tiles = world_package(TELLING.replace("WRAP", wrap), name, backend).World().tile
+        tiles = world_package(TELLING, f"telling_{backend}", backend).World().tile
+        tiles.wrap = wrap
         tiles.data.hear = tiles.id_of_many(np.arange(30) * 7 % 30)
         tiles.tell()
         assert tiles.data.got.tolist() == [1] * 30
