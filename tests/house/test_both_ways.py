@@ -100,10 +100,11 @@ kernels: {meet: {over: Bird, steps: [Bird.mate = choice(Bird)]}}
 ALL_MODULES: Final = """
 import importlib, pkgutil, sys
 sys.modules["ecsgen_runtime"] = sys.modules["ecsgen_testing"] = None  # as if not installed
-package = importlib.import_module("copied")
-for module in pkgutil.walk_packages(package.__path__, "copied."):
-    if module.name.split(".")[-1] not in ("conftest", "mpi"):
-        importlib.import_module(module.name)
+for name in sys.argv[1:]:
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+        if module.name.split(".")[-1] not in ("conftest", "mpi"):
+            importlib.import_module(module.name)
 """
 
 
@@ -129,16 +130,18 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("which", [*SCHEMAS, "farm", "choices"])
-def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", ["shipped sharded farm choices", "more_policies compiled"])
+def test_vendored_packages_need_no_library(names: str, backend: Backend, tmp_path: Path) -> None:
+    """Each of them has copies of its own, so that several may be in one process."""
     pytest.importorskip(backend)
-    of = load(CHOICES) if which == "choices" else project(which)
-    for path, text in with_tests(of, backend, "vendored").items():
-        file = tmp_path / "copied" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    for which in names.split():
+        of = load(CHOICES) if which == "choices" else project(which)
+        for path, text in with_tests(of, backend, "vendored").items():
+            file = tmp_path / which / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", ALL_MODULES],
+        [sys.executable, "-c", ALL_MODULES, *names.split()],
         cwd=tmp_path,
         capture_output=True,
         text=True,
