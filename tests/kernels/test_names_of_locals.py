@@ -17,42 +17,34 @@ WORDS = {word for words in FIELD_NAMES.values() for word in words} | {"np", "lis
 FREE = sorted((WORDS | {*FUNCTIONS, *AGGREGATES, *CONSTANTS}) - {"entity"})
 OFTEN = ["n", "rows", "count", "data", "active", "next", "parent", "newer", "id_slot", "max", "np"]
 
-KERNELS = """\
-  blocks_{1}:
-    args: {{dt: f64}}
-    steps: |
-      {0} = x * dt
-      if {0} > 1:
-          y = max(norm(v), {0} + 1)
-      x = {0}
-  follow_{1}:
-    steps: |
-      {0} = friend
-      {0}.Node.z += x
-      y = {0}.Node.x
-  loop_{1}:
-    args: {{dt: f64}}
-    turns: rows
-    steps: |
-      {0} = x * dt
-      for i in range(3):
-          {0} += f64(i)
-      y = max({0}, min(x, 2))
-  count_{1}:
-    steps: |
-      for {0} in range(3):
-          y += f64({0})
-"""
+STEPS = {
+    "blocks": ("{0} = x * dt", "if {0} > 1: y = max(norm(v), {0} + 1)", "x = {0}"),
+    "follow": ("{0} = friend", "{0}.Node.z += x", "y = {0}.Node.x"),
+    "loop": ("{0} = x * dt", "for i in range(3): {0} += f64(i)", "y = max({0}, min(x, 2))"),
+    "count": ("for {0} in range(3): y += f64({0})",),
+    "send": ("{0} = Node.x + 1", "Node.friend.Node.z += {0}", "if {0} > 2: die()"),
+}
+"""What each kernel does with a local, and the same with the next one after that."""
+KEYS = {"blocks": "args: {dt: f64}", "loop": "args: {dt: f64}, turns: rows", "send": "over: Node"}
 
 
-def schema_with(names: list[str]) -> str:
+def kernels(number: int, names: list[str], *which: str) -> str:
+    """Return kernels with locals of all these names."""
+    text = ""
+    for kernel in which:
+        steps = [f"'{step.format(name)}'" for step in STEPS[kernel] for name in names]
+        head = f"{KEYS[kernel]}, " if kernel in KEYS else ""
+        text += f"  {kernel}_{number}: {{{head}steps: [{', '.join(steps)}]}}\n"
+    return text
+
+
+def schema_with(groups: list[list[str]]) -> str:
     fields = "{x: f64, y: f64, z: f64, v: 'f32[2]', friend: entity}"
-    head = f"component: Node\nids: true\npartition: {{start: active}}\nfields: {fields}\nkernels:\n"
-    world = "---\nworld: Play\nkernels:\n"
-    for number, name in enumerate(names):
-        world += f"  send_{number}:\n    over: Node\n    steps: |\n      {name} = Node.x + 1\n"
-        world += f"      Node.friend.Node.z += {name}\n      if {name} > 2:\n          die()\n"
-    return head + "".join(KERNELS.format(name, k) for k, name in enumerate(names)) + world
+    text = f"component: Node\nids: true\npartition: {{start: active}}\nfields: {fields}\nkernels:\n"
+    for number, names in enumerate(groups):
+        text += kernels(number, names, "blocks", "follow", "loop", "count")
+    text += "---\nworld: Play\nkernels:\n"
+    return text + "".join(kernels(number, names, "send") for number, names in enumerate(groups))
 
 
 def filled(world: Any) -> Any:
@@ -66,35 +58,36 @@ def filled(world: Any) -> Any:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_locals_have_names_of_managers_columns_and_functions(backend: Backend) -> None:
-    names = OFTEN if backend == "numba" else FREE
-    package = world_package(schema_with(names), f"names_of_locals_{backend}", backend)
+    groups = [OFTEN] if backend == "numba" else [[name] for name in FREE]
+    package = world_package(schema_with(groups), f"names_of_locals_{backend}", backend)
     x = np.arange(6.0)
     length = np.float64(np.sqrt(np.float32(8)))
-    for number, name in enumerate(names):
+    for number, names in enumerate(groups):
         nodes = filled(package.Play())
         getattr(nodes, f"blocks_{number}")(0.5)
-        assert [*nodes.data.x] == [*(x / 2)], name
+        assert [*nodes.data.x] == [*(x / 2)], names
         expected = np.where(x / 2 > 1, np.maximum(length, x / 2 + 1), 0.0)
-        assert [*nodes.data.y] == [*expected], name
+        assert [*nodes.data.y] == [*expected], names
         nodes = filled(package.Play())
         getattr(nodes, f"follow_{number}")()
-        assert [*nodes.data.y] == [*np.roll(x, 1)], name
-        assert [*nodes.data.z] == [*np.roll(x, -1)], name
+        assert [*nodes.data.y] == [*np.roll(x, 1)], names
+        assert [*nodes.data.z] == [*np.roll(x, -1) * len(names)], names
         nodes = filled(package.Play())
         getattr(nodes, f"loop_{number}")(0.5)
-        assert [*nodes.data.y] == [*np.maximum(x / 2 + 3, np.minimum(x, 2))], name
+        expected = np.maximum(x / 2 + 3, np.minimum(x, 2))
+        assert [*nodes.data.y] == [*expected], names
         getattr(nodes, f"count_{number}")()
-        assert [*nodes.data.y] == [*(np.maximum(x / 2 + 3, np.minimum(x, 2)) + 3)], name
+        assert [*nodes.data.y] == [*(expected + 3 * len(names))], names
         world = package.Play()
         nodes = filled(world)
         getattr(world, f"send_{number}")()
         world.collect()
-        assert sorted(nodes.data.x) == [0.0, 1.0], name
+        assert sorted(nodes.data.x) == [0.0, 1.0], names
 
 
 def test_blocks_give_each_variable_one_meaning() -> None:
     """A local is no variable of the method: to a type checker these have one type each."""
-    text = sources(load(schema_with(["data", "rows"])))["node.py"]
+    text = sources(load(schema_with([["data"], ["rows"]])))["node.py"]
     methods = [m for m in ast.walk(ast.parse(text)) if isinstance(m, ast.FunctionDef)]
     for method in (m for m in methods if m.name in ("blocks_0", "blocks_1")):
         loops = [node for node in ast.walk(method) if isinstance(node, ast.For)]
