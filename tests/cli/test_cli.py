@@ -34,12 +34,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def imported(*arguments: str, cwd: Path) -> set[str]:
-    """The top-level packages that a command imports."""
+def imported(*commands: str, cwd: Path) -> set[str]:
+    """The top-level packages that some commands import."""
     code = (
         "import sys\nfrom ecsgen.cli import main\n"
-        f"try: main({list(arguments)!r})\n"
-        "except SystemExit as end: assert end.code == 0, end.code\n"
+        f"for command in {commands!r}:\n"
+        "    try: main([command])\n"
+        "    except SystemExit as end: assert end.code == 0, end.code\n"
         "print('\\nIMPORTED', *{name.partition('.')[0] for name in sys.modules})"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -120,9 +121,7 @@ def test_what_commands_import(folder: Path) -> None:
     assert imported("validate", cwd=folder) & heavy == {"pydantic", "yaml"}
     assert imported("build", cwd=folder) & heavy == {"jinja2", "pydantic", "yaml"}
     # In step: nothing but digests.
-    assert imported("build", cwd=folder) & heavy == set()
-    assert imported("check", cwd=folder) & heavy == set()
-    assert imported("diff", cwd=folder) & heavy == set()
+    assert imported("build", "check", "diff", cwd=folder) & heavy == set()
     schema = SCHEMA.replace("A mass.", "Another mass.")
     (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
     assert "black" not in imported("build", cwd=folder)
@@ -288,11 +287,10 @@ def test_nobody_reads_the_output(folder: Path) -> None:
         assert process.wait(60) == 141
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
 @pytest.mark.parametrize("arguments", [["schema"], ["explain"], ["explain", "E104"], ["check"]])
-def test_any_encoding_of_the_output_will_do(
-    arguments: list[str], encoding: str, tmp_path: Path
-) -> None:
+def test_any_encoding_of_the_output_will_do(arguments: list[str], tmp_path: Path) -> None:
+    """The one tried has few characters."""
+    encoding = "latin-1"
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas/a.yaml").write_text("component: Жук → 虫\n", encoding="utf-8")
     done = subprocess.run(
