@@ -39,7 +39,7 @@ ROWS = [4, 1, 5, 2]
 
 
 def filled(backend: Backend) -> Any:
-    w = world_package(SCHEMA, f"order_of_births_{backend}", backend).World()
+    w = world_package(SCHEMA, f"order_of_births_{backend}", backend, compiled=False).World()
     foxes = w.spawn(6, fox={"m": range(6)})
     w.fox.data.mate = foxes[0]
     w.fox.deactivate_many([5])

@@ -132,7 +132,7 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
 def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
     if is_pure == "0":
         need_layer()
-    seconds = os.environ.get("ECSGEN_SIGNALS", "1")
+    seconds = os.environ.get("ECSGEN_SIGNALS", "0.5")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.interrupt_worlds", seconds],
         env={**os.environ, "ECSGEN_PURE": is_pure},
