@@ -46,6 +46,7 @@ SOAK = {
     "test_near_others.py": "numba",
     "test_neighbours.py": r"both_backends|any_order\[1",
     "test_random_grids.py": r"wrong.*numba|kernels\[[^0]|lives\[4[^0]|lives\[5|compiled_[^c]",
+    "test_random_lives.py": r"lives\[numba-[5-9]\]",
     "test_random_others.py": r"see_others\[[12]",
     "test_record_files.py": r"interrupt_loses.*\[[1-7]",
     "test_reductions.py": "numba.*(Holey|Rested|Whole)|edges.*numba",
