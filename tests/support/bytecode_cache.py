@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -14,6 +15,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 from tempfile import gettempdir
 from types import CodeType, ModuleType
+from typing import Any
 
 import pytest
 
@@ -37,6 +39,19 @@ def uncompiled() -> Iterator[None]:
         yield
     finally:
         config.DISABLE_JIT = before
+
+
+@cache
+def keep_no_machine_code() -> None:
+    """Have numba write nothing beside modules in temporary folders: no other process has them."""
+    kind = import_module("numba.core.dispatcher").Dispatcher
+    enable = kind.enable_caching
+
+    def enable_elsewhere(dispatcher: Any) -> None:
+        if not dispatcher.py_func.__code__.co_filename.startswith(TEMPORARY):
+            enable(dispatcher)
+
+    kind.enable_caching = enable_elsewhere
 
 
 def install() -> None:

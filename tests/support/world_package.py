@@ -18,7 +18,7 @@ from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import Project
 from ecsgen.render import texts
 from ecsgen.source.schema_roots import SchemaRoot
-from tests.support.bytecode_cache import uncompiled
+from tests.support.bytecode_cache import keep_no_machine_code, uncompiled
 
 
 def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagnostics]:
@@ -67,6 +67,8 @@ def world_package(
     What numba would compile is left to Python if `compiled` is False.
     """
     pytest.importorskip(backend)
+    if backend == "numba":
+        keep_no_machine_code()
     folder = Path(mkdtemp())
     for path, source in sources(load(text), backend, runtime).items():
         file = folder / name / path
