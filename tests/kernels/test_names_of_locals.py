@@ -24,7 +24,7 @@ STEPS = {
     "count": ("for {0} in range(3): y += f64({0})",),
     "send": ("{0} = Node.x + 1", "Node.friend.Node.z += {0}", "if {0} > 2: die()"),
 }
-"""What each kernel does with a local, and the same with the next one after that."""
+"""Steps of each kernel with a local; with several, each step is done with all of them."""
 KEYS = {"blocks": "args: {dt: f64}", "loop": "args: {dt: f64}, turns: rows", "send": "over: Node"}
 
 

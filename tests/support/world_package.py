@@ -62,10 +62,8 @@ def world_package(
     runtime: Runtime = "installed",
     compiled: bool = True,
 ) -> ModuleType:
-    """Import the package generated from a schema text; leave a test out that lacks the backend.
-
-    What numba would compile is left to Python if `compiled` is False.
-    """
+    """Import the package generated from a schema text, its loops left to Python unless they are to
+    be `compiled`; leave a test out that lacks the backend."""
     pytest.importorskip(backend)
     if backend == "numba":
         keep_no_machine_code()

@@ -347,8 +347,9 @@ def test_a_killed_process_leaves_whole_files(tmp_path: Path, format: str) -> Non
         names = parts(out, table)
         assert names
         assert names == [f"{k:05}.{format}" for k in range(len(names))]
-        for path in (out / table / name for name in names):
-            columns = read(path).values() if format == "csv" else pq.read_table(path).columns
+        for name in names:
+            file = out / table / name
+            columns = read(file).values() if format == "csv" else pq.read_table(file).columns
             assert {len(cells) for cells in columns} == {lines}
 
 
