@@ -91,7 +91,7 @@ def world(request: pytest.FixtureRequest) -> Any:
     block = SCHEMA.replace("TURNS steps", f"{turns}, steps" if turns else "steps")
     text = block.replace("    TURNS\n", f"    {turns}\n" if turns else "")
     name = f"added_{backend}_{len(turns)}"
-    world = world_package(text, name, backend, compiled=not turns).Town()
+    world = world_package(text, name, backend, compiled=bool(turns)).Town()
     rng = np.random.default_rng(5)
     entities = world.entities.create_many(COUNT)
     dead, people = entities[::7], entities[np.arange(COUNT) % 7 != 0]

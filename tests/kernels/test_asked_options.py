@@ -154,10 +154,13 @@ def expected(world: Any, form: str, name: str, row: int, drawn: float, index: in
     return float(frequent == int(data.entity[row]))
 
 
-CASES = [(form, "numpy") for form in FORMS] + [("at_once", "numba")]
+SOAK = pytest.mark.soak
+CASES = [pytest.param(form, "numpy") for form in FORMS] + [
+    pytest.param(form, "numba", marks=[] if form == "at_once" else SOAK) for form in FORMS
+]
 if os.environ.get("NUMBA_DISABLE_JIT"):
-    CASES = [(form, "numba") for form in FORMS]
-"""numba compiles the questions in one kind of loop, for long; Python runs all kinds."""
+    CASES = [pytest.param(form, "numba") for form in FORMS]
+"""numba compiles one kind of loop, for `make soak` all; Python runs all kinds."""
 
 
 @pytest.mark.parametrize(("form", "backend"), CASES)
