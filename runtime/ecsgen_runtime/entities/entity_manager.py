@@ -109,10 +109,6 @@ class EntityManagerBase(EntityPool):
 
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
-        return self._take_indices(n)
-
-    def _take_indices(self, n: SupportsIndex, are_reserved: bool = False) -> EntityArray:
-        """Return the next n handles, of live entities or of others to be created. O(n)."""
         n = parse_count(n)
         early = min(n, max(0, self.free_indices.count - self.HANDLE_LAYOUT.MIN_FREE))
         fresh = min(n - early, self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used)
@@ -124,17 +120,16 @@ class EntityManagerBase(EntityPool):
         created = np.arange(start, start + fresh, dtype=np.uint64)
         new_cells = self.handles[self.n_used : self.n_used + fresh]
         if not n_reused:
-            new_cells[:] = created ^ np.uint64(1) if are_reserved else created
+            new_cells[:] = created
             self.n_used += fresh
             return created
         indices = self.free_indices.first(n_reused)
         reused = self.handles.take(indices)
         reused ^= 1
         parts = (reused[:early], created, reused[early:])
-        new_cells[:] = created ^ np.uint64(1) if are_reserved else created
-        created = np.concatenate(parts)
+        new_cells[:], created = created, np.concatenate(parts)
         try:
-            self.handles[indices] = reused ^ np.uint64(1) if are_reserved else reused
+            self.handles[indices] = reused
             self.free_indices.drop(n_reused)
             self.n_used += fresh
         except BaseException:
@@ -151,9 +146,16 @@ class EntityManagerBase(EntityPool):
 
         `create_reserved` or `drop_reserved` comes later for each. Raises what `create_many` does.
         """
-        handles = self._take_indices(n, are_reserved=True)
-        self.n_reserved += n
-        return handles
+        before = len(self)
+        try:
+            es = self.create_many(n)
+            self.handles[es & np.uint64(self.HANDLE_LAYOUT.INDEX_MASK)] = es ^ np.uint64(1)
+            self.n_reserved += n
+        except BaseException:
+            if len(self) != before:
+                mark_broken(self)
+            raise
+        return es
 
     def create_reserved(self, es: EntityArray) -> None:
         """Create entities whose handles are reserved. O(k)."""
