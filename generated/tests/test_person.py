@@ -100,7 +100,18 @@ schema = kernel_cases.read_schema(r"""
 "fields": {"condition": {"type": "Condition", "default": 0}, "exposed": "bool", "days":
 "u16"},
 "kernels": {"decide": {"args": {"recovery": "f64", "loss": "f64"}, "steps":
-["if condition == Condition.infectious:\n    days += 1\n    if bernoulli(recovery):\n        condition = Condition.recovered\nelse:\n    days = 0\n    if condition == Condition.recovered and bernoulli(loss):\n        condition = Condition.susceptible\n    elif condition == Condition.susceptible and exposed:\n        condition = Condition.infectious\nexposed = false\n"]}},
+["if condition == Condition.infectious:
+    days += 1
+    if bernoulli(recovery):
+        condition = Condition.recovered
+else:
+    days = 0
+    if condition == Condition.recovered and bernoulli(loss):
+        condition = Condition.susceptible
+    elif condition == Condition.susceptible and exposed:
+        condition = Condition.infectious
+exposed = false
+"]}},
 "reductions": {"ill": {"function": "count", "of": "condition == Condition.infectious"},
 "immune": {"function": "count", "of": "condition == Condition.recovered"}}}}}
 """)

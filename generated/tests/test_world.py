@@ -230,7 +230,11 @@ schema = kernel_cases.read_schema(r"""
 ["Weapon.direction = normalize(Weapon.direction + blow)"]},
 "infect": {"over": "Meeting", "args": {"chance": "f64"}, "where": "bernoulli(chance)",
 "steps":
-["if Meeting.other.Person.condition == Condition.infectious:\n    Meeting.one.Person.exposed = true\nif Meeting.one.Person.condition == Condition.infectious:\n    Meeting.other.Person.exposed = true\n"]},
+["if Meeting.other.Person.condition == Condition.infectious:
+    Meeting.one.Person.exposed = true
+if Meeting.one.Person.condition == Condition.infectious:
+    Meeting.other.Person.exposed = true
+"]},
 "scatter": {"over": "Boid", "args": {"sight": "f32"}, "where": "count() > 0", "near":
 {"other": {"radius": "sight", "among": "hawks"}}, "steps":
 ["fear = sum(normalize(offset) * other.Hawk.hunger)",

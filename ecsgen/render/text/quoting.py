@@ -15,6 +15,7 @@ from ecsgen.model import Default
 WIDTH = 88
 _JSON_PART = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"\s])+\s?')
 """Up to a space outside of strings."""
+_ESCAPE = re.compile(r"\\.")
 _STAND_IN = re.compile(r"\\U(000104[0-4][0-9a-f])")
 
 
@@ -74,7 +75,10 @@ def split_literal(text: str, indent: int) -> str:
 
 
 def json_literal(document: Any) -> str:
-    """Return a JSON document as a literal of few lines: items of its first levels begin one."""
+    """Return a JSON document as a literal of few lines: items of its first levels begin one.
+
+    Line ends in strings are written as they are, which a reader has to allow (`strict=False`).
+    """
     lines = list[str]()
     for item in _json_items(document, 3).split("\n"):
         lines.append("")
@@ -82,8 +86,12 @@ def json_literal(document: Any) -> str:
             if len(lines[-1]) + len(part.rstrip()) > WIDTH:
                 lines.append("")
             lines[-1] += part
-    text = "\n".join(map(str.rstrip, lines))
+    text = _ESCAPE.sub(_line_end, "\n".join(map(str.rstrip, lines)))
     return f'r"""\n{text}\n"""'
+
+
+def _line_end(escape: re.Match[str]) -> str:
+    return "\n" if escape[0] == r"\n" else escape[0]
 
 
 def _json_items(document: Any, depth: int) -> str:
