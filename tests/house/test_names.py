@@ -154,7 +154,7 @@ def schemas_of_fields() -> Iterator[str]:
             fields.append(f"  {name}: {{type: '{kind}'{tag}}}\n")
         yield f"component: Fields{number}\n{policy}\nfields:\n{''.join(fields)}"
         kernels = (f"  {name}: {{steps: [x0 += y0]}}\n" for name in names[::2])
-        folds = (f"  {name}: {{sum: x0}}\n" for name in names[1::2])
+        folds = ", ".join(f"{name}: {{sum: x0}}" for name in names[1::2])
         arguments = ", ".join(f"{name}: f32" for name in names)
         added = ", ".join(f"y0 += {name}" for name in names)
         free = [name for name in names if name not in ("entity", "self", "settings")]
@@ -162,7 +162,7 @@ def schemas_of_fields() -> Iterator[str]:
         named += "".join(f", y0 += {name}" for name in free)
         yield (
             f"component: Methods{number}\nfields: {{x0: f32, y0: f32}}\n"
-            f"kernels:\n{''.join(kernels)}reductions:\n{''.join(folds)}"
+            f"kernels:\n{''.join(kernels)}reductions: {{{folds}}}\n"
         )
         yield (
             f"component: Steps{number}\nfields: {{y0: f32}}\nkernels:\n"

@@ -105,7 +105,7 @@ def backend(request: Any) -> Backend:
 
 def town(backend: Backend, count: int = 60) -> Any:
     """A world whose managers have rows of dead entities, holes and inactive rows."""
-    w = world_package(SCHEMA, f"reduced_{backend}", backend).Town()
+    w = world_package(SCHEMA, f"reduced_values_{backend}", backend).Town()
     random = np.random.default_rng(3)
     entities = w.spawn(count, dust={"z": 0.5})
     w.person.create_many(
@@ -160,7 +160,7 @@ def test_backends_add_in_the_same_order(schema: Schema) -> None:
 
 
 def test_no_rows(backend: Backend) -> None:
-    w = world_package(SCHEMA, f"reduced_{backend}", backend).Town()
+    w = world_package(SCHEMA, f"reduced_values_{backend}", backend).Town()
     w.person.create_many(w.entities.create_many(2), x=-1)
     w.join()
     w.hole.create_many(w.entities.create_many(2))

@@ -20,7 +20,6 @@ from ecsgen.render.kernel_methods.kernel_method import (
     leaves_holes_out,
     merge_kernels,
 )
-from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_source
 from ecsgen.render.text.formatting import call, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal

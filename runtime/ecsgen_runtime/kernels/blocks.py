@@ -69,10 +69,10 @@ class SelectedRows:
         return spread
 
 
-def rows_without_holes(manager: Any, rows: ArrayLike | None) -> ArrayLike | None:
+def rows_without_holes(manager: BaseManager, rows: ArrayLike | None) -> ArrayLike | None:
     """Return the rows that a call names; if it names none, those in use where there are holes."""
-    has_holes = rows is None and len(manager) < manager.data.n
-    return manager.data.present if has_holes else rows
+    data: Any = manager.data
+    return data.present if rows is None and len(manager) < data.n else rows
 
 
 def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:

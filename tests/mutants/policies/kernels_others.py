@@ -24,11 +24,11 @@ GROUPS = (
     ),
     world(
         "kernel_methods_numpy",
-        Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
+        Mutant("rows that do not match send", r"np\.where\(_then, (_led\d*), NIL\)", r"\1"),
         Mutant(
             "one leads where another does",
-            r"with_row_values\(_views, (_all_\w+), (_all_\w+)\)",
-            r"with_row_values(_views, \1, \1)",
+            r"with_row_values\(_views, (_all_\w+), (_all_\w+)",
+            r"with_row_values(_views, \1, \1",
         ),
         Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
     ),
