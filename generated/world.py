@@ -1911,11 +1911,6 @@ class Game(
             self.meeting.data._one_column[:_n],
             self.entities.has_no_dead_rows,
         )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
-        _all_led3 = rows_of_live_entities(
-            self.person,
-            self.meeting.data._one_column[:_n],
-            self.entities.has_no_dead_rows,
-        )[slice(None) if rows is None else SelectedRows(self.meeting, rows).rows]
         for (
             meeting_id_slot,
             _row_keys,
@@ -1926,8 +1921,7 @@ class Game(
             _then,
             _led,
             _led2,
-            _led3,
-        ) in with_row_values(_views, _all_led, _all_led2, _all_led3):
+        ) in with_row_values(_views, _all_led, _all_led2):
             derive_stream_keys(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
@@ -1946,7 +1940,7 @@ class Game(
                 # Meeting.one.Person.exposed = true
                 _to_person_exposed.put(0, np.where(_then, _led2, NIL), np.bool_(True))
             # if Meeting.one.Person.condition == Condition.infectious:
-            take_others(_all_person_condition, _led3, 0, _tmp)
+            take_others(_all_person_condition, _led2, 0, _tmp)
             np.equal(_tmp, _1_u8, out=_then)
             np.logical_and(_where, _then, out=_then)
             if _then.any():

@@ -129,7 +129,10 @@ class KernelComparison:
         keywords, values = dict[str, Any](), dict[str, Any]()
         for name, argument in kernel.args.items():
             shape = (count, *argument.shape) if argument.is_each else argument.shape
-            numbers = self.drawn.draw_argument(name, argument, shape)
+            if name == kernel.turn_count:  # as many as there are rows, or more or none
+                numbers = np.asarray(self.drawn.rng.integers(2 * count + 1))
+            else:
+                numbers = self.drawn.draw_argument(name, argument, shape)
             keywords[name] = numbers.tolist()
             values[name] = numbers[used] if argument.is_each else keywords[name]
         if rows is not None:

@@ -91,6 +91,7 @@ class BlockEmitter:
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, ArrayValue] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
+    _slices: dict[str, ArrayValue] = field(default_factory=dict)
 
     def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
         """Write the statements that compute an expression, and return its value.
@@ -187,11 +188,13 @@ class BlockEmitter:
         )
 
     def slice_per_block(self, name: str, text: str, scalar: str) -> ArrayValue:
-        """Compute an array of all rows before the loop, and return a block's part of it."""
-        all_rows = self.materialise(f"all_{name}", text, scalar, True).text
-        part = all_rows.replace("_all", "", 1)
-        self.beside[part] = all_rows
-        return ArrayValue(part, scalar, (), ElementOrder.ROWS)
+        """Compute an array of all rows once, before the loop, and return a block's part of it."""
+        if text not in self._slices:
+            all_rows = self.materialise(f"all_{name}", text, scalar, True).text
+            part = all_rows.replace("_all", "", 1)
+            self.beside[part] = all_rows
+            self._slices[text] = ArrayValue(part, scalar, (), ElementOrder.ROWS)
+        return self._slices[text]
 
     def _cast(self, node: tree.Cast, target: ArrayValue | None) -> ArrayValue:
         scalar, inner = node.type.scalar, node.operand
