@@ -57,12 +57,12 @@ class CommandChecker:
         return Step(target, self._where(call, name == "add"), (), text)
 
     def handle_type(self, spawn: Spawn, call: ast.Call) -> Type:
-        """Return the type of the handle of who will come. Raises E816 for rows of a ring."""
+        """Return the type of the handle of who will come. Raises E816 if rows replace others."""
         component = self._scope.reference_scope.components[spawn.instances[0].component]
         if component.owner != "none":
             return HANDLE
-        if component.is_ring:
-            message = f"the ids of the ring {quote(component.name)} are not known beforehand"
+        if component.max_rows:
+            message = f"rows of {quote(component.name)} replace others: their ids come with them"
             raise KernelError("E816", message, call, "leave the local out")
         return Type("u64", (), f"id<{component.name}>")
 

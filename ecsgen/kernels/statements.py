@@ -217,7 +217,7 @@ class QueueSpawn(Statement):
         """Return the module of the manager that knows the ids of spawned rows beforehand, "" for
         entities; nothing if none does."""
         component = components[self.instances[0].component]
-        if self.kind != "spawn" or (component.owner == "none" and component.is_ring):
+        if self.kind != "spawn" or (component.owner == "none" and component.max_rows):
             return ()
         return (component.module if component.owner == "none" else "",)
 

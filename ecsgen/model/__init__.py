@@ -321,6 +321,7 @@ class Component:
     is_sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
+    max_rows: int = 0  # then new rows replace the oldest ones; 0: no bound
     by_default: tuple[str, ...] = ()  # policies that the project's options chose
     marks: Marks = field(default_factory=dict, repr=False, compare=False)  # by key; "" is the name
 
@@ -328,11 +329,6 @@ class Component:
     def readable(self) -> tuple[Field | DerivedValue, ...]:
         """Values of a row that kernels read by name: fields, then derived values."""
         return (*self.fields, *self.derived)
-
-    @property
-    def is_ring(self) -> bool:
-        """True if new rows make room for themselves."""
-        return bool(dict(self.options).get("ring"))
 
     @property
     def sees_ghosts(self) -> bool:

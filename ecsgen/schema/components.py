@@ -22,7 +22,7 @@ from ecsgen.model import (
 )
 from ecsgen.model.columns import chunk_row_bytes, chunk_rows, round_to_cache_lines, split_names
 from ecsgen.model.typed_tree import PARENT
-from ecsgen.policies import list_keys
+from ecsgen.policies import list_keys, max_rows
 from ecsgen.policies.policy import collect_options
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default, empty_default
@@ -84,7 +84,8 @@ def build_component(
         marks=draft.marks("component"),
     )
     invalid = collect_invalid_names(draft, component)
-    return replace(component, derived=type_derived_values(draft, component, invalid, types))
+    derived = type_derived_values(draft, component, invalid, types)
+    return replace(component, derived=derived, max_rows=max_rows(component))
 
 
 def collect_invalid_names(draft: Declaration[ComponentSpec], component: Component) -> InvalidNames:

@@ -102,7 +102,7 @@ class ComponentCode(BufferCode):
         """True if rows are never created or destroyed."""
         self.is_packed = component.lookup != "direct" and not self.is_fixed
         """True if rows move into holes."""
-        self.is_bounded = policies.max_rows(component) > 0
+        self.is_bounded = component.max_rows > 0
         """True if a policy limits the number of rows."""
         self.capacity = component.reserve or round_to_cache_lines(component.capacity)
         """Number of rows at construction: as reserved, or whole cache lines of every column."""

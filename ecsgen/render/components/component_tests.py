@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.model.types import SCALARS
-from ecsgen.policies import max_rows
 from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.text.formatting import call, collection
@@ -115,8 +114,8 @@ class ComponentTests:
             lines += [collection("places=", references, 4).lstrip(), f"grid={self.grid}"]
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
-        if bound := max_rows(self.component):
-            lines.append(f"max_rows={bound}")
+        if self.component.max_rows:
+            lines.append(f"max_rows={self.component.max_rows}")
         if self.component.partition == "inactive":
             lines.append("starts_active=False")
         return lines

@@ -83,7 +83,7 @@ class RecordedCommands(DeferredCommands):
             "" if run.is_owned(spawn) else self._schema.components[next(iter(spawn))].module
             for spawn in (run.spawned if run.keeps_handles else ())
         ]
-        # the ids of a ring's rows are not known beforehand
+        # where new rows replace others, their ids are not known before
         known = {home for home in homes if not hasattr(getattr(world, home, None), "by_age")}
         self.handles = self.newborn_handles(known)
         for home, handles in self.handles.items():
