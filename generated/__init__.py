@@ -14,33 +14,9 @@ _require(__name__, interface=4, made_by=__ecsgen__)
 if TYPE_CHECKING:
     from ecsgen_runtime import Sweep as Sweep
     from ecsgen_runtime import sweep as sweep
-    from ecsgen_runtime.base.errors import BrokenManagerError as BrokenManagerError
-    from ecsgen_runtime.base.errors import CapacityError as CapacityError
-    from ecsgen_runtime.base.errors import (
-        DuplicateInstanceError as DuplicateInstanceError,
-    )
-    from ecsgen_runtime.base.errors import DuplicateValueError as DuplicateValueError
-    from ecsgen_runtime.base.errors import EcsError as EcsError
-    from ecsgen_runtime.base.errors import HierarchyError as HierarchyError
-    from ecsgen_runtime.base.errors import MissingInstanceError as MissingInstanceError
-    from ecsgen_runtime.base.errors import SnapshotError as SnapshotError
-    from ecsgen_runtime.base.errors import StaleEntityError as StaleEntityError
-    from ecsgen_runtime.base.errors import StaleIdError as StaleIdError
-    from ecsgen_runtime.base.errors import StaleInstanceError as StaleInstanceError
-    from ecsgen_runtime.base.errors import StaleViewWarning as StaleViewWarning
-    from ecsgen_runtime.base.errors import StructureLockedError as StructureLockedError
-    from ecsgen_runtime.base.handles import NIL as NIL
-    from ecsgen_runtime.base.handles import NULL_ENTITY as NULL_ENTITY
-    from ecsgen_runtime.base.handles import Entity as Entity
-    from ecsgen_runtime.base.handles import EntityArray as EntityArray
-    from ecsgen_runtime.base.handles import Id as Id
-    from ecsgen_runtime.base.handles import Instance as Instance
-    from ecsgen_runtime.base.handles import RowArray as RowArray
+    from ecsgen_runtime.exported import *
     from ecsgen_runtime.kernels.seeding import Draws as Draws
     from ecsgen_runtime.kernels.spaces.spatial import Neighbours as Neighbours
-    from ecsgen_runtime.snapshots.migration_view import Snapshot as Snapshot
-    from ecsgen_runtime.snapshots.migration_view import SnapshotTable as SnapshotTable
-    from ecsgen_runtime.values.field_tables import FieldInfo as FieldInfo
 
     from .ai_state import AiState as AiState
     from .ai_state import AiStateColumns as AiStateColumns

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import ecsgen_runtime
+from ecsgen_runtime import exported
 
 from ecsgen.config import BACKENDS
 from ecsgen.render.text.library_imports import INSTALLED_LIBRARY
@@ -67,9 +68,9 @@ def _words(module: ast.Module) -> Iterator[str]:
 def _imported(module: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(INSTALLED_LIBRARY):
-            for alias in node.names:
-                if alias.name != "*":
-                    yield str(node.module), alias.name
+            names = [alias.name for alias in node.names]
+            for name in exported.__all__ if names == ["*"] else names:
+                yield str(node.module), name
 
 
 class _Library:
@@ -115,7 +116,7 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
             statements[node.name] = node
         elif isinstance(node, ast.ImportFrom):
             above = ".".join(module.split(".")[: -node.level]) if node.level else ""
-            node.module = f"{above}.{node.module}".strip(".")
+            node.module = f"{above}.{node.module or ''}".strip(".")
             statements |= {alias.asname or alias.name: node for alias in node.names}
         else:
             statements |= {word: node for word in [_member(node)[0]] if word}

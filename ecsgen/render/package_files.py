@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 from ecsgen_runtime import INTERFACES
-from ecsgen_runtime.package import EXPORTED
 
 from ecsgen import __version__, fingerprint
 from ecsgen.config import Backend, Options
@@ -29,7 +28,6 @@ from ecsgen.render.text.formatting import PLACEHOLDER, import_line
 from ecsgen.render.text.jinja_environment import rendered, rendered_module
 from ecsgen.render.text.library_imports import (
     COMPILED,
-    LIBRARY,
     PARENT,
     RUNTIME,
     SHARDS,
@@ -234,18 +232,12 @@ def package_module(
     """
     places = {".entities": ("EntityManager",), **dict(modules)}
     known = {**locate_public_names(RUNTIME), **locate_public_names(SHARDS)}
-    of_all = [
-        (f"{LIBRARY}{module}".rstrip("."), name)
-        for module, names in EXPORTED.items()
-        for name in names.split()
-    ]
-    of_library = [*of_all, *((known[name], name) for name in also)]
     named = [(module, name) for module, names in places.items() for name in names]
     variables = {
         "version": __version__,
         "interface": INTERFACES[-1],
         "world": world,
-        "of_library": _imports(of_library),
+        "of_library": _imports((known[name], name) for name in also),
         "own": _imports(named),
         "places": [_module_item(module, names) for module, names in sorted(places.items())],
         "also": literal(" ".join(also)),

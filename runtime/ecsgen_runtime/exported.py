@@ -6,7 +6,6 @@ Nothing runs this module: a package loads the names one by one, when they are us
 
 from __future__ import annotations
 
-from . import Sweep, sweep
 from .base.errors import (
     BrokenManagerError,
     CapacityError,
@@ -50,6 +49,4 @@ __all__ = [
     "StaleInstanceError",
     "StaleViewWarning",
     "StructureLockedError",
-    "Sweep",
-    "sweep",
 ]

@@ -59,7 +59,7 @@ FLOORS: Final = {
 }
 """Folders and modules by height: each imports its own floor and those below alone."""
 DOORS: Final = {
-    "ecsgen_runtime": ("", "package", "base.extensions"),
+    "ecsgen_runtime": ("", "exported", "package", "base.extensions"),
     "ecsgen": (),
     "ecsgen_testing": (),
 }
