@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock models sweep test soak search fast browser hooks lint types check bench cachegrind mutants docs dist lowest clean
+.PHONY: demo flock models sweep test soak search fast browser hooks lint types check bench cachegrind mutants docs site dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -123,6 +123,12 @@ mutants: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python docs/schema_pages.py
 	$(BIN)/python docs/policy_pictures.py
+
+# The pages as a site, in build/site; a link that leads nowhere is an error.
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky docs build/site
+	@echo build/site/index.html
 
 # What is uploaded, after it has been used in an environment of its own.
 dist: $(STAMP)

@@ -1,0 +1,61 @@
+"""The site of these pages, for Sphinx: `make site`.
+
+The pages are Markdown that a code host shows as it is. What the site needs besides, the tree of
+its pages and links that do not lead out of it, is made here while Sphinx reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import ecsgen
+
+project = "ecsgen"
+release = ecsgen.__version__
+html_title = "ecsgen"
+html_theme = "furo"
+html_show_copyright = False
+html_show_sourcelink = False
+extensions = ["myst_parser"]
+myst_heading_anchors = 4
+"""Anchors of headings down to this level are those that a code host gives them."""
+
+_SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
+_PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
+_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([\w./-]*)\)")
+
+
+def contents(index: str) -> str:
+    """Return trees of the pages that the sections of the index link to, each page once."""
+    _, *sections = _SECTION.split(index)
+    trees, seen = list[str](), set[str]()
+    for title, text in zip(sections[::2], sections[1::2], strict=True):
+        pages = [page for page in _PAGE.findall(text) if page not in seen]
+        seen.update(pages)
+        if pages:
+            lines = ["```{toctree}", ":hidden:", f":caption: {title}", "", *dict.fromkeys(pages)]
+            trees.append("\n".join([*lines, "```"]))
+    return "\n\n".join(trees)
+
+
+def without_outside_links(text: str, root: Path = Path(__file__).parents[1]) -> str:
+    """Return a page with links to pages and folders of the repository as their names alone."""
+
+    def named(link: re.Match[str]) -> str:
+        is_kept = (root / link[2]).is_file() and not link[2].endswith(".md")
+        return link[0] if is_kept else f"{link[1]} (`{link[2]}` in the repository)"
+
+    return _OUTSIDE.sub(named, text)
+
+
+def _read(app: Any, name: str, source: list[str]) -> None:
+    trees = contents(source[0]) if name == app.config.root_doc else ""
+    source[0] = f"{without_outside_links(source[0])}\n\n{trees}\n"
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Let Sphinx read the pages as the site needs them."""
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True}
