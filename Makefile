@@ -98,9 +98,11 @@ types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime testing/ecsgen_testing
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
-	mkdir -p build/isles && cp tests/sharded.yaml build/isles/
-	$(BIN)/ecsgen build build/isles --output build/sharded_isles --force
-	$(BIN)/mypy build/sharded_isles
+	for name in sharded language; do \
+		mkdir -p build/typed/$$name && cp tests/$$name.yaml build/typed/$$name/ || exit; \
+		$(BIN)/ecsgen build build/typed/$$name --output build/$${name}_typed --force || exit; \
+		$(BIN)/mypy build/$${name}_typed || exit; \
+	done
 	ECSGEN_NAMES=types $(BIN)/python -m pytest -q -m "" tests/house/test_names.py -k types
 
 check: $(STAMP)

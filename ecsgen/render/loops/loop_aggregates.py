@@ -27,9 +27,7 @@ from ecsgen.render.loops.scalar_code import (
     Code,
     Precedence,
     make_call_code,
-    spelled,
     wrap_to_type,
-    zero_of,
 )
 
 ADDITIVE: Final = frozenset({"count", "sum", "mean"})
@@ -306,7 +304,7 @@ class AggregateLoop:
         emit, scalar = self._emit, value.type.scalar
         values = emit.names.allocate(name)
         if self._near.is_python:
-            emit.write(f"{values} = [{spelled(zero_of(scalar))}] * {self._count}")
+            emit.write(f"{values} = [{self._near.zero(value.type).text}] * {self._count}")
         else:
             size = f"len({self._near.listed})"
             emit.arrays.append(f"{values} = np.empty({size}, {SCALARS[scalar].numpy})")
