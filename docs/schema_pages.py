@@ -36,6 +36,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`enum:`", document_specs.EnumSpec),
     ("A member of an enum", document_specs.MemberSpec),
     ("`world:`", document_specs.WorldSpec),
+    ("A setting", document_specs.SettingSpec),
     ("`entity`", document_specs.EntitySpec),
     ("A query", document_specs.QuerySpec),
     ("A kernel of the world", document_specs.WorldKernelSpec),

@@ -4,7 +4,7 @@ fields, of names that code calls, and of former names."""
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -20,7 +20,7 @@ from ecsgen.breaking.comparison import (
     find_present_name,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import FLOAT_REDUCTIONS, Kernel, Mark, Names, Project, Reduction
+from ecsgen.model import FLOAT_REDUCTIONS, SETTINGS, Kernel, Mark, Names, Project, Reduction
 from ecsgen.model.schedules import arguments_of, asks_for_time, resolve_calls
 from ecsgen.model.snapshot_schema import Document
 from ecsgen.policies import list_keys, list_policies
@@ -39,6 +39,7 @@ def compare(old: SchemaVersion, new: SchemaVersion, marks: NewerMarks, report: R
     _compare_handles(diff)
     _compare_enums(diff)
     _compare_components(diff)
+    _compare_settings(diff)
     _compare_world_calls(diff)
     _compare_histories(diff)
 
@@ -108,17 +109,37 @@ def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
     old = diff.old.saved["components"][old_name]["fields"]
     new = diff.new.saved["components"][name]["fields"]
     former, gone_from = diff.new.history.fields_of(name), diff.marks.component(name, "fields")
-    parts = NamedParts(
-        old, new, former, quote(name), gone_from, lambda a, b: a["type"] == b["type"]
-    )
-    for field, was in old.items():
-        what = f"the field {quote(field)} of {quote(old_name)}"
-        if new_name := parts.follow(diff.report, what, field, partial(diff.marks.field, name)):
-            mark = diff.marks.field(name, new_name)
-            _compare_field(diff, f"{name}.{new_name}", was, new[new_name], mark)
-    for field in new.keys() - {find_present_name(field, new, former) for field in old}:
-        mark = diff.marks.field(name, field)
-        _compare_field_policies(diff, f"{name}.{field}", None, new[field], mark)
+    parts = NamedParts(old, new, former, quote(name), gone_from, _have_one_type)
+    what = f"the field {{}} of {quote(old_name)}"
+    _compare_parts(diff, parts, what, name, partial(diff.marks.field, name))
+
+
+def _compare_settings(diff: Comparison) -> None:
+    old, new = (version.saved.get(SETTINGS, {}) for version in (diff.old, diff.new))
+    former, gone_from = diff.new.history.fields_of(SETTINGS), diff.marks.world(SETTINGS)
+    removed = f"{SETTINGS}."
+    parts = NamedParts(old, new, former, "the world", gone_from, _have_one_type, removed)
+
+    def mark_of(setting: str) -> Mark:
+        return diff.marks.world(f"{SETTINGS}.{setting}")
+
+    _compare_parts(diff, parts, "the setting {}", SETTINGS, mark_of)
+
+
+def _have_one_type(old: Document, new: Document) -> bool:
+    return bool(old["type"] == new["type"])
+
+
+def _compare_parts(
+    diff: Comparison, parts: NamedParts, what: str, owner: str, mark_of: Callable[[str], Mark]
+) -> None:
+    """Report changes of fields or settings; `what` is a format of their names."""
+    for field, was in parts.old.items():
+        if name := parts.follow(diff.report, what.format(quote(field)), field, mark_of):
+            _compare_field(diff, f"{owner}.{name}", was, parts.new[name], mark_of(name))
+    old = {find_present_name(field, parts.new, parts.former) for field in parts.old}
+    for field in parts.new.keys() - old:
+        _compare_field_policies(diff, f"{owner}.{field}", None, parts.new[field], mark_of(field))
 
 
 def _compare_field(diff: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
@@ -150,7 +171,7 @@ def _compare_types(diff: Comparison, field: str, old: Document, new: Document, m
         hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"
         diff.report.add("E902", f"{change}: saved values may not fit", mark, hint)
     elif outcome == NO_RULE:
-        name = field.partition(".")[2]
+        name = field if field.startswith(f"{SETTINGS}.") else field.partition(".")[2]
         hint = f"give it another name and write 'removed: [{name}]', or convert it in `migrate`"
         diff.report.add("E903", f"{change}: no rule converts saved values", mark, hint)
     if (was.base, was.shape, was.target) != (is_.base, is_.shape, is_.target):

@@ -105,6 +105,8 @@ class NamedParts:
     gone_from: Mark
     are_alike: Callable[[Any, Any], bool]
     """True for an old and a new part that may be the same."""
+    prefix: str = ""
+    """Text before their names in `removed`."""
 
     def follow(self, report: Report, what: str, name: str, mark_of: Callable[[str], Mark]) -> str:
         """Return the present name of an old part, "" without one; reports names that are missing in
@@ -113,7 +115,8 @@ class NamedParts:
         if new_name is None:
             became = self._candidate(name)
             where = f"at {quote(became)}" if became else "where it is now"
-            hint = f"write 'renamed_from: [{name}]' {where}, or 'removed: [{name}]' in {self.owner}"
+            removed = f"'removed: [{self.prefix}{name}]' in {self.owner}"
+            hint = f"write 'renamed_from: [{name}]' {where}, or {removed}"
             message = f"saved values of {what} would be refused: it is missing in the schemas"
             report.add("E901", message, self.gone_from, hint)
         if not new_name:

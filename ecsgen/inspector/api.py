@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.world.settings import SettingsBase, SettingsWorld
 from starlette.requests import Request
 
 from ecsgen.inspector.column_cache import ColumnCache
@@ -20,7 +22,7 @@ from ecsgen.inspector.component_readers import (
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
-from ecsgen.inspector.json_values import Json, given_fields, json_column
+from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
@@ -35,6 +37,7 @@ class Api:
         self._world = world
         self._frames = frames
         self._edit = edit
+        self._settings = world.settings if isinstance(world, SettingsWorld) else None
         self._readers = make_readers(world)
         self._titles = {reader.title: reader for reader in self._readers.values()}
         cache = ColumnCache(queue)
@@ -59,6 +62,10 @@ class Api:
         row = {"PATCH": self._change, "POST": self._add, "DELETE": self._remove}
         return {
             "world": {"GET": lambda request: self._ask(self._overview.world)},
+            "settings": {
+                "GET": lambda request: self._ask(self._settings_json),
+                "PATCH": self._change_settings,
+            },
             "rows/{component}": {"GET": self._rows},
             "query/{query}": {"GET": self._query},
             "group/{group}": {"GET": self._group},
@@ -82,6 +89,32 @@ class Api:
         for what, table in (("query", self._queries), ("group", self._groups)):
             if what in path_parts:
                 _found(what, table, path_parts[what])
+
+    def _settings_json(self) -> Json:
+        """Return the world's settings by name; none of a world without."""
+        settings = self._settings
+        if settings is None:
+            return {}
+        return {
+            info.name: json_value(getattr(settings, info.name), info) for info in settings.FIELDS
+        }
+
+    async def _change_settings(self, request: Request) -> Json:
+        self._check_edit()
+        body, settings = await body_of(request), self._settings
+        if settings is None:
+            raise make_not_found("setting", "")
+
+        def apply_change() -> Json:
+            try:
+                values = given_fields(body, {info.name: info for info in settings.FIELDS})
+                _assign(copy(settings), values)  # all of them or none
+            except Exception as error:
+                raise make_request_error(422, error) from None
+            _assign(settings, values)
+            return self._settings_json()
+
+        return await self._ask(apply_change)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))
@@ -226,6 +259,11 @@ def _entity_of(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
         raise make_not_found("entity", text)
     return int(text)
+
+
+def _assign(settings: SettingsBase, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(settings, name, value)
 
 
 def _found(what: str, table: Mapping[str, Any], name: str) -> Any:

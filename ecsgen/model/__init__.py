@@ -100,6 +100,18 @@ class Field:
         return "cold" in self.tags
 
 
+SETTINGS: Final = "settings"
+"""The name of the settings where they stand beside components: in kernels, snapshots, history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Field):
+    """One setting of the world: a value that belongs to no row."""
+
+    low: int | float | None = None  # the least number that it may be
+    high: int | float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DerivedValue:
     """A name for an expression of a row, as written and typed, over the fields of this row."""
@@ -392,6 +404,7 @@ class World:
     index_bits: int = 32
     generation_bits: int = 32
     min_free: int = 1024
+    settings: tuple[Setting, ...] = ()
     bundles: tuple[tuple[str, tuple[str, ...]], ...] = ()
     queries: tuple[Query, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()

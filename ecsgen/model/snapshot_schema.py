@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any, Final, TypeAlias
 
-from ecsgen.model import Component, Default, Field, Project
+from ecsgen.model import SETTINGS, Component, Default, Field, Project
 from ecsgen.model.columns import COLD
 
 Document: TypeAlias = dict[str, Any]
@@ -22,6 +22,7 @@ def make_snapshot_schema(project: Project) -> Document:
     """Return the `schema` of a project's snapshots."""
     world = project.world
     shards = {} if world.shards is None else {"shard_bits": world.shards.bits}
+    settings = {SETTINGS: {setting.name: _field(setting) for setting in world.settings}}
     bits = {"index_bits": world.index_bits, "generation_bits": world.generation_bits}
     return {
         "version": project.history.version,
@@ -32,7 +33,7 @@ def make_snapshot_schema(project: Project) -> Document:
         },
         "components": {component.name: _component(component) for component in project.components},
         "groups": {name: list(members) for name, members in world.groups},
-    }
+    } | (settings if world.settings else {})
 
 
 def schema_text(document: Document) -> str:

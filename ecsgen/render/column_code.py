@@ -42,6 +42,11 @@ WRITTEN_OUT = 4
 """Largest number of elements of a cell that are written one by one."""
 
 
+def shows_array(kind: FieldType) -> bool:
+    """Return True if an object's attribute of this type reads as an array: shaped numbers."""
+    return bool(kind.shape) and kind.base in (BaseType.INT, BaseType.FLOAT)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnCode:
     """Code of one column, as templates need it."""

@@ -41,8 +41,9 @@ from ecsgen.render.text.name_shadowing import (
     add_placeholder,
 )
 from ecsgen.render.text.quoting import WIDTH, literal
+from ecsgen.render.world.settings_code import render_settings_module
 from ecsgen.render.world.world_module import WorldContext, render_world_module
-from ecsgen.schema.names import group_class, query_classes
+from ecsgen.schema.names import group_class, query_classes, settings_class
 
 # a line per entry, so that a change of an entry changes few lines
 _ENTRY = re.compile(r".+?(?:\},|\"(?:enums|members|components|fields|groups)\":\{|$)")
@@ -140,6 +141,9 @@ def _package(project: Project) -> Iterator[Output]:
     yield Output.of(
         "_schema.py", schema_module, schema_text(make_snapshot_schema(project)), project.history
     )
+    if project.world.settings:
+        subjects = project.world.name, project.world.settings
+        yield Output.of("settings.py", render_settings_module, *subjects)
     if project.world.archetypes:
         yield Output.of("archetypes.py", render_archetypes_module, *archetype_subjects(project))
     if project.enums:
@@ -161,6 +165,9 @@ def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tupl
         yield f".{component.module}", tuple(
             add_class_placeholder(component.name) + end for end in ends
         )
+    if world.settings:
+        names = dict.fromkeys((settings_class(world.name), "Settings"))
+        yield ".settings", tuple(map(add_class_placeholder, names))
     if world.archetypes:
         yield ".archetypes", ("ArchetypeChunk", "Archetypes")
     if project.enums:

@@ -24,6 +24,7 @@ from ecsgen.schema.names import (
     check_module,
     group_class,
     query_classes,
+    settings_class,
 )
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
 from ecsgen.schema.schedules import check_schedules
@@ -162,6 +163,9 @@ def _check_class_names(drafts: Declarations, diagnostics: Diagnostics) -> None:
         mark = world.value_mark("world")
         if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
             claims.register(world.name, "the world", mark)
+        if world.spec.settings:
+            maker, mark = "a class made for the settings", world.key_mark("settings")
+            derived.append((settings_class(world.name), maker, mark))
         for query in world.spec.queries:
             maker, mark = f"a class made for the query {quote(query)}", world.key_mark(
                 "queries", query

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import Final
+from typing import Any, Final
 
 from ecsgen.diagnostics import closest, quote
 from ecsgen.model import (
@@ -88,6 +88,20 @@ def build_component(
     return replace(component, derived=derived, max_rows=max_rows(component))
 
 
+def field_default(
+    draft: Declaration[Any], path: tuple[str, str], type_: FieldType, types: TypeScope
+) -> Default:
+    """Return the default of the field or setting at a path, complete; reports E106 to E108."""
+    enum = types.enums.get(type_.target) if type_.base is BaseType.ENUM else None
+    node = draft.node.at(*path, "default")
+    if node is not None:
+        try:
+            return check_default(node, type_, enum)
+        except BadValueError as error:
+            draft.report_error(error, node.mark, f"{path[0][:-1]} {quote(path[1])}: ")
+    return empty_default(type_, enum)
+
+
 def collect_invalid_names(draft: Declaration[ComponentSpec], component: Component) -> InvalidNames:
     """Return the names that were reported while a component was built."""
     written = draft.key_marks("fields").keys() | draft.key_marks("derived").keys()
@@ -133,7 +147,7 @@ class _Builder:
         return Field(
             name=name,
             type=type_,
-            default=self._default(name, type_),
+            default=field_default(self._draft, path, type_, self._types),
             doc=spec.doc,
             unit=spec.unit,
             tags=tuple(spec.tags),
@@ -151,16 +165,6 @@ class _Builder:
                 why = f"{refusal.why} on line {mark.line}"
                 message = f"the field {quote(name)} cannot be {key}: {why}"
                 self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
-
-    def _default(self, name: str, type_: FieldType) -> Default:
-        enum = self._types.enums.get(type_.target) if type_.base is BaseType.ENUM else None
-        node = self._draft.node.at("fields", name, "default")
-        if node is not None:
-            try:
-                return check_default(node, type_, enum)
-            except BadValueError as error:
-                self._draft.report_error(error, node.mark, f"field {quote(name)}: ")
-        return empty_default(type_, enum)
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:
         seen: set[str] = set()

@@ -263,7 +263,7 @@ class ReductionSpec(BaseReduction):
 FORMER: Final = "All former names: data that was saved under them is loaded."
 
 
-class _Column(Strict):
+class _Value(Strict):
     type: TypeText = Field(description="The field type, as in `f32[3]`.")
     default: Any = Field(
         default=None,
@@ -273,6 +273,9 @@ class _Column(Strict):
     )
     doc: Text = Field(default="", description="What it means; goes into docstrings.")
     unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+
+
+class _Column(_Value):
     tags: list[Text] = Field(
         default=[],
         description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
@@ -301,6 +304,25 @@ class FieldSpec(_Stored):
     def is_cold(self) -> bool:
         """True if the field is tagged cold."""
         return "cold" in self.tags
+
+
+Bound: TypeAlias = Annotated[
+    Annotated[int, Tag(ONE)] | Annotated[float, Tag(NUMBER)],
+    Discriminator(lambda value: NUMBER if isinstance(value, float) else ONE),
+]
+"""An integer stays exact: a float has no room for all of 64 bits."""
+
+
+class SettingSpec(_Value):
+    """A value of the world that belongs to no component."""
+
+    min: Bound | None = Field(
+        default=None, description="The least value of a number without a shape, itself allowed."
+    )
+    max: Bound | None = Field(
+        default=None, description="The greatest value of a number without a shape, itself allowed."
+    )
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
 
 
 class MemberSpec(Strict):
@@ -653,8 +675,13 @@ class WorldSpec(Strict):
     )
     removed: list[Text] = Field(
         default=[],
-        description="Former components: what was saved of them is dropped. No new one takes the "
-        "name.",
+        description="Former components, and settings as `settings.dt`: what was saved of them is "
+        "dropped. No new one takes the name.",
+    )
+    settings: dict[str, Form[SettingSpec, TypeText]] = Field(
+        default={},
+        description="Name → type, or a mapping: values that belong to no entity, as "
+        "`world.settings.dt`, and `settings.dt` in kernels.",
     )
     entity: EntitySpec = Field(
         default_factory=EntitySpec, description="The layout of entity handles."
@@ -687,6 +714,12 @@ class WorldSpec(Strict):
         description="The world is one of several, in as many processes, between which entities "
         "move. `{}` is enough.",
     )
+
+    @cached_property
+    def long_settings(self) -> dict[str, SettingSpec]:
+        """The settings in their long form."""
+        forms = self.settings.items()
+        return {name: SettingSpec(type=f) if isinstance(f, str) else f for name, f in forms}
 
     @property
     def chunked(self) -> list[str]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import History, Mark
+from ecsgen.model import SETTINGS, History, Mark
 from ecsgen.schema.declarations import Declaration, Declarations
-from ecsgen.schema.document_specs import ComponentSpec, EnumSpec
+from ecsgen.schema.document_specs import ComponentSpec, EnumSpec, WorldSpec
 from ecsgen.schema.enums import members_of
 from ecsgen.schema.names import check_camel, check_identifier
 
 MarkedName: TypeAlias = tuple[str, Mark]
+_SETTINGS: Final = f"{SETTINGS}."
 
 
 def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
@@ -21,8 +22,11 @@ def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
     worlds = drafts.worlds[:1]
     components = _Names("component", check_camel)
     enums = _Names("enum", check_camel)
+    settings = []
     for world in worlds:
-        components.removed += _listed(world, world.spec.removed, "removed")
+        removed = _listed(world, world.spec.removed, "removed")
+        components.removed += [each for each in removed if not each[0].startswith(_SETTINGS)]
+        settings.append(_settings(world, removed))
     for component in drafts.components:
         mark = component.value_mark("component")
         components.add(component, component.name, mark, component.spec.renamed_from)
@@ -32,7 +36,7 @@ def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
         version=worlds[0].spec.version if worlds else 0,
         components=components.checked(diagnostics),
         enums=enums.checked(diagnostics),
-        fields=_inside(map(_fields, drafts.components), diagnostics),
+        fields=_inside((*map(_fields, drafts.components), *settings), diagnostics),
         members=_inside(map(_members, drafts.enums), diagnostics),
     )
 
@@ -93,6 +97,17 @@ def _fields(draft: Declaration[ComponentSpec]) -> tuple[str, _Names]:
     for name, spec in draft.spec.long_fields.items():
         names.add(draft, name, draft.key_mark("fields", name), spec.renamed_from, "fields", name)
     return draft.name, names
+
+
+def _settings(draft: Declaration[WorldSpec], removed: Sequence[MarkedName]) -> tuple[str, _Names]:
+    former = [
+        (name.removeprefix(_SETTINGS), mark) for name, mark in removed if name.startswith(_SETTINGS)
+    ]
+    names = _Names("setting", check_identifier, former)
+    for name, spec in draft.spec.long_settings.items():
+        path = ("settings", name)
+        names.add(draft, name, draft.key_mark(*path), spec.renamed_from, *path)
+    return SETTINGS, names
 
 
 def _members(draft: Declaration[EnumSpec]) -> tuple[str, _Names]:

@@ -32,7 +32,7 @@ FIELD_NAMES: Final[Names] = {
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
         "children roots levels parent_many parents set_parent set_parent_many by_age seed wrap "
-        "near nearby ghosts grid"
+        "near nearby ghosts grid settings"
     ),
     "`data` has": _words(
         "n allocated buffer entity tagged decoded to_arrow present active cold row FIELDS LAYOUT "
@@ -62,8 +62,8 @@ CLASS_NAMES: Final[Names] = {
         "ArchetypeChunk Archetypes BrokenManagerError CapacityError Draws DuplicateInstanceError "
         "DuplicateValueError EcsError Entity EntityArray EntityManager EntityView FieldInfo "
         "FullCellError HierarchyError Id Instance MissingInstanceError NIL NULL_ENTITY Neighbours "
-        "RowArray Signature Snapshot SnapshotError SnapshotTable StaleEntityError StaleIdError "
-        "StaleInstanceError StaleViewWarning StructureLockedError Sweep World sweep"
+        "RowArray Settings Signature Snapshot SnapshotError SnapshotTable StaleEntityError "
+        "StaleIdError StaleInstanceError StaleViewWarning StructureLockedError Sweep World sweep"
     ),
     "the library calls": _words("COLD CONVERTERS ENTITIES PARTS ROW ROWS"),
 }
@@ -73,7 +73,7 @@ WORLD_NAMES: Final[Names] = {
     "worlds have": _words(
         "entities spawn destroy destroy_many destroy_later flush gc collect components "
         "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
-        "MANAGERS QUERIES GROUPS BUNDLES seed tick records"
+        "MANAGERS QUERIES GROUPS BUNDLES seed tick records settings"
     ),
     "the library calls": _words(
         "all_managers archetype_store CAN_ACCELERATE CHUNKED collecting_managers json_state "
@@ -82,6 +82,9 @@ WORLD_NAMES: Final[Names] = {
     ),
 }
 """Names reserved among queries, groups, kernels and schedules of the world."""
+
+SETTING_NAMES: Final[Names] = {"settings have": _words("FIELDS")}
+"""Names reserved among settings."""
 
 MODULES: Final = "packages have a module"
 TEST_PREFIX: Final = "test_"
@@ -149,6 +152,11 @@ def module_name(name: str) -> str:
 def group_class(group: str) -> str:
     """Return the class of a group: `bodies` → `BodiesGroup`."""
     return "".join(word.capitalize() for word in group.split("_")) + "Group"
+
+
+def settings_class(world: str) -> str:
+    """Return the class of a world's settings: `Game` → `GameSettings`."""
+    return "Settings" if world == "World" else f"{world}Settings"
 
 
 def check_identifier(

@@ -14,7 +14,17 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.document_specs import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
+from ecsgen.schema.document_specs import (
+    EACH,
+    LONG,
+    NAMED,
+    NUMBER,
+    ONE,
+    SHORT,
+    WORD,
+    FieldSpec,
+    Strict,
+)
 from ecsgen.source.yaml_nodes import Node
 
 _KEYS: Final = {
@@ -158,6 +168,10 @@ def _report(
         unknown, mark = str(location[-1]), key_mark(document, *location)
         where = f" in {_thing(location[:-1])}" if location[:-1] else ""
         code, message = "E302", f"unknown key {quote(unknown)}{where}"
+        if location[:1] == ("settings",) and unknown in _keys(FieldSpec):
+            message = f"a setting has no {quote(unknown)}: it is one value, no column"
+            diagnostics.add("E524", message, mark)
+            return
         model = _model_at(spec, location)
         known = [] if model is None else _keys(model)
         meant = _KEYS.get(unknown.casefold())

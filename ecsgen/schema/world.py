@@ -25,6 +25,7 @@ from ecsgen.schema.names import (
     module_name,
 )
 from ecsgen.schema.policy_keys import check_owned, format_key, is_set, resolve_components
+from ecsgen.schema.settings import build_settings
 from ecsgen.schema.shards import GENERATION_BITS, build_shards
 from ecsgen.schema.type_parser import TypeScope
 
@@ -114,6 +115,7 @@ def build_world(draft: Declaration[WorldSpec], components: Components, types: Ty
         index_bits=spec.entity.index_bits,
         generation_bits=builder.generation_bits(),
         min_free=spec.entity.min_free,
+        settings=build_settings(draft, types),
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
@@ -164,7 +166,7 @@ class _Builder:
     def marks(self) -> dict[str, Mark]:
         """Return the marks of top-level keys, and of parts as "groups.bodies"."""
         marks = dict(self._draft.marks("world"))
-        for key in ("bundles", "queries", "groups", "kernels", "schedule", "records"):
+        for key in ("settings", "bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key_mark(key, name)
         for name, entries in self._draft.spec.schedule.items():

@@ -12,7 +12,7 @@ GROUPS = (
         Mutant("no field has an enum", r"field\.enum", "None"),
         Mutant("all fields are scalars", r"field\.shape", "()"),
         Mutant("fields are named with the component", r"\[2\]", "[0]"),
-        Mutant("tags are lost", r"doc, tags\)$", "doc, ())"),
+        Mutant("tags are lost", r"doc, tags, \*bounds\)$", "doc, (), *bounds)"),
     ),
     module(
         "_runtime/values/field_tables.py",

@@ -42,7 +42,7 @@ GROUPS = (
         WORLD,
         Mutant("nothing is verified", r"if verified:", "if False:"),
         Mutant("callbacks may save", r"if any\(dispatch\.is_open.*\):", "if False:"),
-        Mutant("attributes are not loaded", r"serialisation\.load_attributes\(world, .*\)"),
+        Mutant("attributes are not loaded", r"(?<=    )load_attributes\(world, .*\)"),
     ),
     module(
         "_runtime/snapshots/chunk_serialisation.py",

@@ -90,7 +90,7 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
             for module in (".base.errors", ".kernels.seeding", ".kernels.spaces.spatial")
         ),
     )
-    classes = {"EntityManager", "EntityView", "Signature", "World"}
+    classes = {"EntityManager", "EntityView", "Settings", "Signature", "World"}
     attributes = {"COLD", "CONVERTERS", "ENTITIES", "PARTS", "ROW", "ROWS"}
     assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *classes, *chunked, *attributes}
 

@@ -17,6 +17,7 @@ from ecsgen.render.column_code import (
     SplitColumnCode,
     make_column_code,
     make_field_code,
+    shows_array,
     slots_lines,
 )
 from ecsgen.render.components.cold_code import ColdBufferCode, ColdFieldCode, cold_field
@@ -58,8 +59,7 @@ def chunk_field_line(code: ColumnCode) -> str:
 def shows_view(code: ColumnCode) -> bool:
     """Check that a proxy returns views of the field: shaped numbers."""
     assert code.field is not None
-    kind = code.field.type
-    return bool(kind.shape) and kind.base in (BaseType.INT, BaseType.FLOAT)
+    return shows_array(code.field.type)
 
 
 def reads_its_cell(code: ColumnCode) -> bool:

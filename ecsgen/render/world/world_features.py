@@ -76,6 +76,13 @@ FEATURES: Final = (
         base=lambda project: "SeededWorld",
         attributes=lambda project: ("_stream_state",),
     ),
+    # values that belong to no entity
+    WorldFeature(
+        name="settings",
+        applies=lambda project: bool(project.world.settings),
+        base=lambda project: "SettingsWorld",
+        attributes=lambda project: ("settings",),
+    ),
     # the time, if kernels or schedules use it
     WorldFeature(
         name="ticking",

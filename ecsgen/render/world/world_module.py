@@ -35,7 +35,7 @@ from ecsgen.render.world import world_features
 from ecsgen.render.world.query_code import bundles, flags, groups, queries
 from ecsgen.render.world.schedule_code import ScheduleMethod
 from ecsgen.render.world.table_code import TableCode
-from ecsgen.schema.names import DERIVED_CLASSES, module_name
+from ecsgen.schema.names import DERIVED_CLASSES, module_name, settings_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "schedules": WorldKernelContext.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "shards": shard_lines,
+    "settings": lambda project: settings_name(project.world),
     "signature": flags,
     "world_kernel_tests": world_schema,
 }
@@ -257,9 +258,13 @@ class WorldContext:
 
     @property
     def made_lines(self) -> list[str]:
-        """Statements that make the managers: grids first, which other managers need."""
+        """Statements that make settings and managers: grids first, which other managers need."""
         managers = [*self.components, *self.unowned]
-        return [self._manager_line(m) for m in sorted(managers, key=lambda m: not m.is_grid)]
+        settings = [f"        self.settings = {settings_name(self.world)}()"]
+        return [
+            *(settings if self.world.settings else []),
+            *(self._manager_line(m) for m in sorted(managers, key=lambda m: not m.is_grid)),
+        ]
 
     def _manager_line(self, member: WorldComponent) -> str:
         arguments = ["self.entities"] if member.owner == "entity" else []
@@ -268,6 +273,11 @@ class WorldContext:
         return call(
             f"self.{member.module} = self._manager_class({member.name}Manager)", arguments, 8
         )
+
+
+def settings_name(world: World) -> str:
+    """Return the class of a world's settings in generated code."""
+    return add_class_placeholder(settings_class(world.name))
 
 
 def _shapes(members: Iterable[WorldComponent]) -> tuple[str, ...]:
@@ -322,6 +332,7 @@ def render_world_module(parts: WorldContext) -> str:
     """Return the unformatted module of the world."""
     modules = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     modules |= dict.fromkeys(parts.enums, ".enums")
+    modules[settings_name(parts.world)] = ".settings"
     if parts.world.shards is not None:
         modules = {**locate_public_names(SHARDS), **modules}
     if parts.backend == "numba":

@@ -17,6 +17,7 @@ from ..base.atomic_files import replace_file
 from ..base.errors import SnapshotError
 from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
+from ..snapshots.attributes import own_attributes
 from ..snapshots.cell_types import Columns
 from ..snapshots.documents import Document, SnapshotContent
 from ..snapshots.entity_table import EntityTable, HandleRewriter
@@ -33,9 +34,10 @@ from ..snapshots.policy_rules import (
 from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
 from ..snapshots.saving import WorldLoader
 from ..snapshots.schema_matching import OldComponent
-from ..snapshots.serialisation import object_columns, own_attributes
+from ..snapshots.serialisation import object_columns
 from ..snapshots.snapshot_format import SnapshotFormat
 from ..values.array_coercion import all_distinct_below, parse_non_negative
+from ..world.settings import SettingsWorld
 from .arrivals import absorb
 from .lockstep import LockStep, require_agreement
 from .shard_base import ShardBase
@@ -387,11 +389,13 @@ def _loaded(
 
 
 def _new_shard_like(saved: Any, number: int) -> Any:
-    """Return an empty world with the time, seeds, wraps and attributes of another one."""
+    """Return an empty world with the time, seeds, wraps, settings and attributes of another one."""
     world = type(saved)(number)
     for manager, old in zip(world.all_managers(), saved.all_managers(), strict=True):
         manager.load_json_state(old.json_state())
     world.load_json_state(saved.json_state())
+    if isinstance(world, SettingsWorld):
+        world.settings.__setstate__(saved.settings.__getstate__())
     for name, value in own_attributes(saved).items():
         setattr(world, name, value)
     return world

@@ -17,7 +17,7 @@ from .document_checks import (
     check_tensors,
     field_tensors,
 )
-from .documents import Document, SnapshotContent, parsed_json, state_key
+from .documents import Document, SnapshotContent, parsed_json, state_key, with_settings
 from .entity_table import EntityTable
 from .policy_rules import check_unique, policies_of
 from .reading import SnapshotFile
@@ -138,6 +138,7 @@ def checked_documents(
     if schema is None:
         schema = parsed_json(file.metadata["schema"], "the schema", file.name)
         check_schema(schema, file.name, saving)
+        schema = with_settings(schema)
     state = parsed_json(file.metadata["state"], "the state", file.name)
     saved = SnapshotContent(file.name, schema, state, file.arrays)
     check_state(saved, saving)

@@ -15,7 +15,20 @@ from ..base.errors import short_repr
 from ..base.handles import MAX_ROWS
 from ..tables.buffers import split_columns
 from .cell_types import FLOATS, CellType, cell_type
-from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, is_json, refuse, state_key
+from .documents import (
+    ARRAYS,
+    ATTRIBUTE,
+    ATTRIBUTES,
+    GENERATORS,
+    SETTINGS,
+    WORLD,
+    Document,
+    SnapshotContent,
+    is_json,
+    refuse,
+    state_key,
+    with_settings,
+)
 from .policy_rules import DIRECT_IDS, GRID, POLICIES, NumberRule, max_rows, policies_of
 from .stored_columns import LENGTHS
 
@@ -119,7 +132,7 @@ def _contradictions(c: Document) -> Iterator[str]:
 def check_schema(schema: Any, file: str, saving: SnapshotFormat) -> None:
     """Refuse a document that is not the `schema` of some world; O(its size)."""
     check = _Check(file)
-    check.keys("schema", schema, ["version", "entity", "enums", "components", "groups"])
+    check.keys("schema", schema, ["version", "entity", "enums", "components", "groups"], [SETTINGS])
     check.number("schema.version", schema["version"], 0, 1 << 63)
     entity = schema["entity"]
     check.keys("schema.entity", entity, saving.ENTITY_BITS)
@@ -137,7 +150,10 @@ def check_schema(schema: Any, file: str, saving: SnapshotFormat) -> None:
         if each["module"] in modules:
             check.refuse(f"{at}.module", f"{short_repr(each['module'])} is there twice")
         modules.add(each["module"])
-    _check_ids(check, schema["components"])
+    where = f"schema.{SETTINGS}"
+    for name, each in check.named(where, schema.get(SETTINGS, {}), _NAME):
+        _check_field(check, f"{where}.{name}", each, schema["enums"])
+    _check_ids(check, with_settings(schema)["components"])
     _check_groups(check, schema)
 
 
@@ -320,7 +336,8 @@ def check_tensors(saved: SnapshotContent, saving: SnapshotFormat) -> None:
         attribute = name.removeprefix(ATTRIBUTE)
         if attribute == name or not attribute.isidentifier():
             saved.refuse("the schema has no such tensor", short_repr(name))
-        if array.dtype != np.uint8 or array.ndim != 1:
+        is_array = attribute in saved.state.get(ARRAYS, [])
+        if not is_array and (array.dtype != np.uint8 or array.ndim != 1):
             saved.refuse("wanted flat U8", name)
 
 
@@ -448,8 +465,8 @@ def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
     managed = [c for c in components.values() if c["in"] == "managers"]
     chunked = [name for name, c in components.items() if c["in"] == "archetypes"]
     keys = ["entities", *(state_key(c["module"]) for c in managed)]
-    keys += [*(["archetypes"] if chunked else []), "groups", "attributes"]
-    check.keys("state", state, keys, [WORLD])
+    keys += [*(["archetypes"] if chunked else []), "groups", ATTRIBUTES]
+    check.keys("state", state, keys, [WORLD, ARRAYS, GENERATORS])
     if WORLD in state:
         notes = state[WORLD]
         check.keys(f"state.{WORLD}", notes, [], (*_NOTES, "tick"))
@@ -460,6 +477,8 @@ def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
         check.number(f"state.entities.{name}", state["entities"][name], 0, most)
     for component in managed:
         _check_manager(check, saved, component)
+    if SETTINGS in components:
+        check.number(f"state.{SETTINGS}.n", state[SETTINGS]["n"], 1, 1)
     if chunked:
         _check_tables(check, state["archetypes"], chunked)
     check.keys("state.groups", state["groups"], schema["groups"])
@@ -467,12 +486,19 @@ def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
         modules = [components[member]["module"] for member in members]
         most = min(state[state_key(module)]["n"] for module in modules)
         check.number(f"state.groups.{name}", state["groups"][name], 0, most)
-    attributes = state["attributes"]
-    if type(attributes) is not dict:
-        check.refuse("state.attributes", "wanted an object")
-    for name, value in attributes.items():
-        if not is_json(value):  # it could not be saved again
-            check.refuse(f"state.attributes.{name}", "nested too deep, or too long")
+    for key in (ATTRIBUTES, GENERATORS):
+        attributes = state.get(key, {})
+        if type(attributes) is not dict:
+            check.refuse(f"state.{key}", "wanted an object")
+        for name, value in attributes.items():
+            if not is_json(value):  # it could not be saved again
+                check.refuse(f"state.{key}.{name}", "nested too deep, or too long")
+    arrays = state.get(ARRAYS, [])
+    if type(arrays) is not list or any(type(name) is not str for name in arrays):
+        check.refuse(f"state.{ARRAYS}", "wanted a list of names")
+    for name in arrays:
+        if ATTRIBUTE + name not in saved.arrays:
+            check.refuse(f"state.{ARRAYS}", f"there is no tensor {short_repr(ATTRIBUTE + name)}")
 
 
 def _check_manager(check: _Check, saved: SnapshotContent, component: Document) -> None:

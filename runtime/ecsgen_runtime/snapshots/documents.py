@@ -21,8 +21,38 @@ Document: TypeAlias = dict[str, Any]
 
 WORLD: Final = "world"
 """Key of the world itself in `state`, if it has anything; the name of no module."""
-_TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})
+ATTRIBUTES, ARRAYS, GENERATORS = "attributes", "arrays", "generators"
+"""Keys of the world's own attributes in `state`: those that are JSON, the names of those that are
+tensors, and the states of random generators; the last two only if there are some."""
+_TAKEN: Final = frozenset({"entities", "archetypes", "groups", ATTRIBUTES, ARRAYS, GENERATORS})
 """Keys of `state` that are no modules."""
+
+
+SETTINGS: Final = "settings"
+"""Key of the settings in `schema` and in `state`, and the name of their component."""
+
+
+def with_settings(schema: Document, even_none: bool = False) -> Document:
+    """Return a schema in which the settings are one more component, a grid of one cell, if there
+    are some; `even_none`: or if there are none."""
+    fields = schema.get(SETTINGS, {})
+    if not (fields or even_none):
+        return schema
+    component = {
+        "module": SETTINGS,
+        "in": "managers",
+        "owner": "none",
+        "instances": "one",
+        "lookup": "sparse",
+        "destroy": "gc",
+        "ids": False,
+        "partition": "",
+        "hierarchy": "",
+        "cold": "inline",
+        "grid": 1,
+        "fields": fields,
+    }
+    return {**schema, "components": {**schema["components"], SETTINGS: component}}
 
 
 def state_key(module: str) -> str:

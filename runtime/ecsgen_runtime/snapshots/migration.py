@@ -6,7 +6,18 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from .cell_types import Columns
-from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, state_key
+from .documents import (
+    ARRAYS,
+    ATTRIBUTE,
+    ATTRIBUTES,
+    GENERATORS,
+    SETTINGS,
+    WORLD,
+    Document,
+    SnapshotContent,
+    state_key,
+    with_settings,
+)
 from .field_migration import FieldMigration, IdRemap, cold_columns
 from .migration_view import Snapshot
 from .policy_rules import PolicyMigration, evolve_unique, policies_of
@@ -44,6 +55,8 @@ def migrate_saved(
         old = Snapshot(saved, saving)
         migrate(old)
         saved = old.result()
+    if SETTINGS in saved.schema["components"]:  # what they lose is told, even if none are left
+        schema = with_settings(schema, even_none=True)
     return _Migration(match_schemas(saved, schema, renames, drop), saving).result()
 
 
@@ -78,7 +91,8 @@ class _Migration:
         self._state["groups"] = groups
         if WORLD in names.saved.state:
             self._state[WORLD] = names.saved.state[WORLD]
-        self._state["attributes"] = names.saved.state.get("attributes", {})
+        old = names.saved.state
+        self._state |= {key: old[key] for key in (ATTRIBUTES, ARRAYS, GENERATORS) if key in old}
         self._arrays |= {
             name: array for name, array in names.saved.arrays.items() if name.startswith(ATTRIBUTE)
         }

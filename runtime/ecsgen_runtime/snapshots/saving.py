@@ -16,10 +16,12 @@ from ..managers.manager import BaseManager, Manager
 from ..tables.columns import Rows, field_of
 from ..tables.placement import locked_error
 from . import serialisation
+from .attributes import encoded_attributes, load_attributes, saved_attributes, without_attributes
 from .chunk_serialisation import chunk_serialiser
 from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,
+    ATTRIBUTES,
     WORLD,
     Codecs,
     Document,
@@ -30,6 +32,7 @@ from .documents import (
     require_codecs,
     state_key,
     why_too_many,
+    with_settings,
 )
 from .migration import migrate_saved
 from .migration_view import Snapshot
@@ -153,11 +156,12 @@ def plan_of(
     columns = serialisation.object_columns(world)
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
-    attributes, parts = serialisation.saved_attributes(world, name, known)
+    entries, parts = saved_attributes(world, name, known)
     saving = world._snapshot_format()
-    state = serialisation.serialise_state(world, saving, attributes)
+    state = serialisation.serialise_state(world, saving) | entries
     text = json_text(state)
     if why := why_too_many(text):  # it could not be read again
+        attributes = entries[ATTRIBUTES]
         largest = max(attributes, key=lambda name: len(json_text(attributes[name])))
         refuse(name, f"{why}; give it a codec", ATTRIBUTE + largest)
     metadata = {"fingerprint": package.FINGERPRINT, "schema": package.SCHEMA, "state": text}
@@ -208,7 +212,7 @@ def load(
     if not is_same:
         renames = package.RENAMES
         saved = migrate_saved(saved, saving, schema, renames, dropped, migrate)
-    saved = serialisation.without_attributes(saved, dropped)
+    saved = without_attributes(saved, dropped)
     world = kind()
     _require_empty(world)
     known = _codecs_for(saved, codecs)
@@ -220,15 +224,14 @@ def load(
         is_mapped=mmap,
         checks_fit=verified or not is_same,
     ).fill(world)
-    serialisation.load_attributes(world, saved, known)
+    load_attributes(world, saved, known)
     return world
 
 
 @cache
 def _parsed(schema: str) -> Document:
     """Return the schema of a package; not to be changed."""
-    document: Document = json.loads(schema)
-    return document
+    return with_settings(json.loads(schema))
 
 
 def _require_empty(world: SavedWorld) -> None:
@@ -250,7 +253,7 @@ def _codecs_for(saved: SnapshotContent, codecs: Codecs | None) -> Codecs:
         for name in saved.arrays
         if name.endswith(LENGTHS)
     ]
-    columns += serialisation.attribute_columns(saved)
+    columns += encoded_attributes(saved)
     objects = [
         f"{component['module']}.{field}"
         for component in saved.schema["components"].values()

@@ -1,31 +1,21 @@
-"""Content of a world for a snapshot: columns as tensors, parts, `state`, attributes."""
+"""Content of a world for a snapshot: columns as tensors, parts, `state`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..managers.manager import BaseManager
 from ..tables.buffers import round_up_pages, round_up_rows
 from ..tables.columns import Rows
+from ..world.settings import SettingsTable, SettingsWorld
 from ..world.world_base import WorldBase
 from .chunk_serialisation import chunk_serialiser
 from .documents import (
-    ATTRIBUTE,
-    OTHERS,
+    SETTINGS,
     WORLD,
     Codecs,
     Document,
-    SnapshotContent,
-    codec_of,
-    encoded_value,
-    is_json,
-    refuse,
-    require_codecs,
     state_key,
 )
 from .saved_world import SavedWorld
@@ -41,8 +31,11 @@ if TYPE_CHECKING:
 
 
 def managers_of(world: WorldBase) -> dict[str, BaseManager]:
-    """Return a world's managers by module, in its order."""
-    return {name: getattr(world, name) for name in world.MANAGERS}
+    """Return a world's managers by module, in its order, then its settings as one."""
+    managers = {name: getattr(world, name) for name in world.MANAGERS}
+    if isinstance(world, SettingsWorld):
+        managers[SETTINGS] = SettingsTable(world.settings)
+    return managers
 
 
 def object_columns(world: SavedWorld) -> list[str]:
@@ -102,8 +95,8 @@ def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Itera
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
-def serialise_state(world: SavedWorld, saving: SnapshotFormat, attributes: Document) -> Document:
-    """Return the numbers of a world, and those of its attributes that are JSON."""
+def serialise_state(world: SavedWorld, saving: SnapshotFormat) -> Document:
+    """Return the numbers of a world."""
     entities = world.entities.__getstate__()
     state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}
     for module, manager in managers_of(world).items():
@@ -117,110 +110,4 @@ def serialise_state(world: SavedWorld, saving: SnapshotFormat, attributes: Docum
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
     if notes := world.json_state():
         state[WORLD] = notes
-    state["attributes"] = attributes
     return state
-
-
-def saved_attributes(
-    world: WorldBase, name: str, codecs: Codecs
-) -> tuple[Document, list[TensorGroup]]:
-    """Return the attributes that are JSON, and tensors of those that go through a codec.
-
-    Raises:
-        SnapshotError: some are not JSON and have no codec; names all of them.
-    """
-    plain: Document = {}
-    parts: list[TensorGroup] = []
-    lacking = []
-    for attribute, value in sorted(own_attributes(world).items()):
-        column = ATTRIBUTE + attribute
-        if why := _why_not(world, attribute):
-            refuse(name, why)
-        if column not in codecs and is_json(value):
-            plain[attribute] = value
-        elif column not in codecs and OTHERS not in codecs:
-            lacking.append(column)
-        elif (codec := codec_of(codecs, column)) is not None:
-            cells = np.frombuffer(encoded_value(column, codec, value), np.uint8)
-            parts.append(single(column, cells))
-    require_codecs(name, codecs, lacking)
-    return plain, parts
-
-
-def attribute_columns(saved: SnapshotContent) -> list[str]:
-    """Return the attributes of a snapshot that went through a codec: `world.name`."""
-    return [tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)]
-
-
-def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> SnapshotContent:
-    """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
-    kept_attributes = {
-        name: value
-        for name, value in saved.state["attributes"].items()
-        if ATTRIBUTE + name not in drop
-    }
-    dropped = drop & {*attribute_columns(saved)}
-    notes = dict(saved.state.get(WORLD, {}))
-    if f"{ATTRIBUTE}tick" in drop:
-        notes.pop("tick", None)
-    return replace(
-        saved,
-        state={**saved.state, WORLD: notes, "attributes": kept_attributes},
-        arrays={name: array for name, array in saved.arrays.items() if name not in dropped},
-    )
-
-
-def load_attributes(world: WorldBase, saved: SnapshotContent, codecs: Codecs) -> None:
-    """Set a world's own attributes.
-
-    SnapshotError for names that are no user's, or a time that the world has not; it has the `drop`
-    that loads without them.
-    """
-    values: dict[str, Any] = dict(saved.state["attributes"])
-    names = [column.removeprefix(ATTRIBUTE) for column in attribute_columns(saved)]
-    wrong = {name: why for name in (*values, *names) if (why := _why_not(world, name))}
-    tick = saved.state.get(WORLD, {}).get("tick", 0)
-    if tick and not hasattr(world, "tick"):
-        wrong["tick"] = f"{type(world).__name__} has no time, which is {tick} here"
-    if wrong:
-        wanted = ", ".join(f'"{ATTRIBUTE}{attribute}"' for attribute in wrong)
-        saved.refuse(f"{'; '.join(wrong.values())}; drop=[{wanted}] loads without")
-    for attribute, column in zip(names, attribute_columns(saved), strict=True):
-        codec = codec_of(codecs, column)
-        if codec is not None:
-            values[attribute] = codec[1](saved.arrays[column].tobytes())
-    for attribute, value in values.items():
-        setattr(world, attribute, value)
-
-
-def own_attributes(world: WorldBase) -> Mapping[str, Any]:
-    """Return the attributes that users set: in a world's dict, and in slots of subclasses."""
-    attributes = {name: v for name, v in vars(world).items() if name not in world.READ_ONLY}
-    for name in _own_slots(type(world)):
-        if hasattr(world, name):
-            attributes[name] = getattr(world, name)
-    return attributes
-
-
-def _own_slots(kind: type[Any]) -> Iterator[str]:
-    for base in kind.__mro__:
-        if "READ_ONLY" in vars(base):
-            return
-        slots = vars(base).get("__slots__", ())
-        names = [slots] if isinstance(slots, str) else slots
-        yield from (name for name in names if name not in ("__dict__", "__weakref__"))
-
-
-def _why_not(world: WorldBase, attribute: str) -> str:
-    """Return the reason why users cannot set an attribute of this name, or ""."""
-    generated = next(base for base in type(world).__mro__ if "READ_ONLY" in vars(base))
-    if not attribute.isidentifier():
-        return f"{attribute!r} is no name of an attribute"
-    if attribute in world.READ_ONLY or hasattr(generated, attribute):
-        return f"{attribute!r} is the world's own, and no attribute of a user's"
-    member = getattr(type(world), attribute, None)
-    if callable(member):
-        return f"{attribute!r} is a method of {type(world).__name__}"
-    if isinstance(member, property) and member.fset is None:
-        return f"{attribute!r} is a property of {type(world).__name__} with no setter"
-    return ""

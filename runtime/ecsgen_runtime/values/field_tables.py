@@ -32,6 +32,9 @@ class FieldInfo(NamedTuple):
     unit: str
     doc: str
     tags: tuple[str, ...]
+    min: int | float | None = None
+    """The least value, of a setting."""
+    max: int | float | None = None
 
 
 class ComponentFields(NamedTuple):
@@ -43,18 +46,24 @@ class ComponentFields(NamedTuple):
 
 def component_fields(*fields: tuple[Any, ...]) -> ComponentFields:
     """Return metadata and converters of fields, from tuples of a field's converter, type, default,
-    tags, and unit and doc if there are some."""
+    tags, and unit, doc and bounds if there are some."""
     infos = tuple(_info(*field) for field in fields)
     return ComponentFields(infos, {i.name: f[:3:2] for i, f in zip(infos, fields, strict=True)})
 
 
 def _info(
-    field: Converter, type: str, default: Any, tags: tuple[str, ...], unit: str = "", doc: str = ""
+    field: Converter,
+    type: str,
+    default: Any,
+    tags: tuple[str, ...],
+    unit: str = "",
+    doc: str = "",
+    *bounds: int | float | None,
 ) -> FieldInfo:
     name, dtype = field.name.rpartition(".")[2], field.dtype
     if dtype is not None and dtype.kind == "S" and isinstance(default, bytes):
         default = default.ljust(dtype.itemsize, b"\0")
-    return FieldInfo(name, type, dtype, field.shape, field.enum, default, unit, doc, tags)
+    return FieldInfo(name, type, dtype, field.shape, field.enum, default, unit, doc, tags, *bounds)
 
 
 ColumnsOrRow: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
