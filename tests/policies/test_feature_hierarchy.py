@@ -218,6 +218,7 @@ def test_families_move_in_bulk(kind: Any, count: int) -> None:
         m.set_parent_many([2, 4, 3], count - 1)
         m.destroy_many(removed)
         check_children(m, len(removed) - 1, [2, 4, 3])
+        assert [m.parent(row) for row in (2, 4, 3)] == [len(removed) - 1] * 3
         assert len(m.roots()) == len(m) - 3
     _, m, _ = made(kind, 3)
     m.set_parent(1, 2)
@@ -289,8 +290,19 @@ def test_orphans_that_become_roots_forget_their_siblings() -> None:
     m.set_parent_many([1, 3], 4)
     assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
     m.set_parent_many([1, 3], NIL)
+    assert (m.next_sibling(1), m.previous_sibling(3)) == (NIL, NIL)
     m.set_parent_many([2, 3], 4)
     assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
+
+
+def test_who_moves_to_where_an_orphan_was_keeps_its_parent(package: ModuleType) -> None:
+    m = package.Root8Manager()
+    m.create_many(6)
+    m.deactivate_many([4, 5])
+    m.set_parent_many([3, 5], [0, 1])
+    m.destroy_many([0])  # its child, the last active row, comes here, and the last row there
+    assert m.data.parent.tolist() == [NIL, NIL, NIL, 1, NIL]
+    check_children(m, 1, [3])
 
 
 SCHEMA = """

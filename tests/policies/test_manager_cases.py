@@ -147,6 +147,10 @@ def test_copies_collect_what_the_original_does() -> None:
 def test_growth_doubles_or_is_exact_beyond() -> None:
     entities, m, _ = made(g.ParticleManager)
     m.reserve(128)
+    buffer = m.data.buffer
+    m.reserve(128)
+    assert m.data.buffer is buffer  # as large as it is, it does not move
+    del buffer
     for is_single in (True, False):
         held = m.capacity
         m.create_many(entities.create_many(held - len(m)))

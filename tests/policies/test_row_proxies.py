@@ -91,8 +91,8 @@ def test_values_that_move_rows_go_to_the_right_one() -> None:
     _, m, es = made(g.ParticleManager, 4)
     m[es[3]].position = SideEffectNumber(9, partial(m.destroy, 0)), 1
     assert m.position(m.lookup(es[3])) == (9, 1)
-    m[es[1]].velocity = m[es[2]].position
-    assert m.velocity(m.lookup(es[1])) == m.position(m.lookup(es[2]))
+    m[es[1]].velocity = m[es[3]].position
+    assert m.velocity(m.lookup(es[1])) == m.position(m.lookup(es[3])) == (9, 1)
 
 
 def test_views_of_cold_defaults_write() -> None:

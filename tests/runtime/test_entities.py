@@ -109,6 +109,7 @@ def test_bulk_calls_over_many_blocks() -> None:
     assert (entities.alive_many(shuffled) == expected).all()
     assert (entities.alive_many(shuffled[::-1]) == expected[::-1]).all()
     assert (entities.live() == np.sort(shuffled[expected])).all()
+    assert (es[entities.alive_many(es)] == entities.live()).all()
     reused = entities.create_many(16_667)
     assert (reused & 0xFFFF_FFFF == shuffled[::3] & 0xFFFF_FFFF).all()
 

@@ -184,6 +184,20 @@ class TestEntities:
         assert not any(gone.flags.writeable for gone in heard)
         assert others.flags.writeable
 
+    def test_who_is_to_die_twice_after_a_callback_dies_once(self, em: EntityManagerBase) -> None:
+        first, second = em.create_many(2).tolist()
+        died = deaths(em)
+
+        def listen(gone: Any) -> None:
+            if first in gone:
+                em.destroy(second)
+                em.destroy_many([second])
+
+        em.on_destroy(listen)
+        em.destroy(first)
+        assert died == [[first], [second]]
+        assert len(em) == 0
+
     def test_nobody_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
         listener = DespawnListener(em)
         listener._locks = 1

@@ -63,6 +63,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
     "managers/policies/hierarchy.py": ("policies/test_feature_hierarchy.py",),
+    "managers/policies/instances.py": ("world/test_world_queries.py",),
     "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
     "managers/policies/ring.py": ("policies/test_ring.py",),
     "managers/policies/unique.py": ("policies/test_unique.py",),
@@ -83,7 +84,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "world/world_base.py": ("policies/test_few.py", "policies/test_feature_hierarchy.py"),
     "world/entity_views.py": ("policies/test_hostile_arguments.py",),
-    "world/archetypes/": ("world/test_archetypes.py",),
+    "world/archetypes/": ("world/test_archetypes.py", "world/test_query_columns.py"),
     "world/groups.py": ("world/test_groups.py",),
     "world/queries/": (
         "world/test_world_queries.py",

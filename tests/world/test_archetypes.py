@@ -206,6 +206,23 @@ def test_a_failing_spawn_takes_rows_back() -> None:
     assert (len(w.entities), len(w.archetypes)) == (3, 1)
 
 
+def test_a_creation_that_fails_takes_its_entities_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = game.Game()
+    w.archetypes.create([game.Health], 2)
+    store = type(w.archetypes)
+    append = store.append
+
+    def fail_afterwards(*arguments: Any) -> None:
+        append(*arguments)
+        raise MemoryError
+
+    monkeypatch.setattr(store, "append", fail_afterwards)
+    with pytest.raises(MemoryError):
+        w.archetypes.create([game.Health], 3)
+    assert (len(w.entities), len(w.archetypes)) == (2, 2)
+    check_structure(w)
+
+
 def test_chunks_are_shared_out_again() -> None:
     w = game.Game()
     store, pool = w.archetypes, w.archetypes.table.pool

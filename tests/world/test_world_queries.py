@@ -239,6 +239,15 @@ def test_one_absent_row_is_no_slice() -> None:
     assert world.bodies.direct.x.tolist() == [0.0]
 
 
+def test_an_entity_of_several_rows_is_met_once_with_its_first() -> None:
+    world = new_world()
+    a, b = world.spawn(2, hashed={}).tolist()
+    world.listed.create_many([b, a, b, a])
+    rows = world.armed.rows()
+    assert dict(zip(rows.entity.tolist(), rows.listed.tolist(), strict=True)) == {a: 1, b: 0}
+    assert sorted(world.either.rows().entity.tolist()) == [a, b]
+
+
 def test_what_is_assigned_is_checked() -> None:
     world, _ = shuffled(12)
     for query in (world.movers, world.bodies):
