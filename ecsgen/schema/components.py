@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import isfinite, prod
 from typing import Any, Final
 
 from ecsgen.diagnostics import closest, quote
@@ -39,6 +39,8 @@ from ecsgen.schema.validation import BadValueError
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
 _KEYS: Final = {key.name: key for key in list_keys("field")}
+_PLACES: Final = ((), (1,), (2,), (3,))
+"""Shapes of fields with positions."""
 _UNSPLIT: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
 
 
@@ -270,8 +272,9 @@ def _space(draft: Declaration[ComponentSpec], fields: tuple[Field, ...]) -> Spac
     if field is None:
         return None
     why = hint = ""
-    if field.type.base is not BaseType.FLOAT or field.type.shape not in ((2,), (3,)):
-        why = f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
+    if field.type.base is not BaseType.FLOAT or field.type.shape not in _PLACES:
+        why = "a space is f32 or f64, without shape or of shape [1], [2] or [3], and "
+        why += f"{quote(field.name)} is "
         why += f"{field.type.text} on line {field.marks['type'].line}"
     elif draft.spec.cold == "indirect" and field.is_cold:
         why = f"the space {quote(field.name)} is in the second, cold buffer"
@@ -286,13 +289,15 @@ def _space(draft: Declaration[ComponentSpec], fields: tuple[Field, ...]) -> Spac
 def _wrap(
     draft: Declaration[ComponentSpec], spec: SpaceSpec, field: Field
 ) -> tuple[float, ...] | None:
-    axes = field.type.shape[0]
+    axes = prod(field.type.shape)
     if spec.wrap is None:
         return (0.0,) * axes
     if draft.is_incomplete("space", "wrap"):
         return None
     if len(spec.wrap) != axes:
-        message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"
+        message = (
+            f"'wrap' has one size per axis: {axes} for {quote(field.name)}, not {len(spec.wrap)}"
+        )
         draft.report(
             "E513", message, draft.value_mark("space", "wrap"), hint="0 leaves an axis open"
         )

@@ -379,7 +379,8 @@ class SpaceSpec(Strict):
     """The positions of rows, by which neighbours are found."""
 
     field: Text = Field(
-        description="The field with the positions: f32 or f64 of shape `[2]` or `[3]`."
+        description="The field with the positions: f32 or f64, without a shape or of shape `[1]`, "
+        "`[2]` or `[3]`."
     )
     wrap: list[float] | None = Field(
         default=None,

@@ -116,13 +116,16 @@ class SpatialCases(Cases):
         places[3, 0], places[4, axes - 1] = np.nan, np.inf
         places[5:7] = 1  # two just in reach of each other
         places[6, 0] = 3
-        rows = self.add(source, m, COUNT, **{m._SPACE.field: places})
+        field, (column, *_) = m._SPACE.field, m._SPACE.columns
+        is_scalar = column == f"_{field}_column" and getattr(m.data, column).ndim == 1
+        rows = self.add(source, m, COUNT, **{field: places[:, 0] if is_scalar else places})
         return source, m, rows
 
     def check(self, m: Any, radius: float) -> None:
         """Compare with the definition, for points among the rows and elsewhere."""
         columns = [getattr(m.data, name)[: m.data.n] for name in m._SPACE.columns]
         places = np.stack(columns, axis=1) if columns[1:] else np.array(columns[0])
+        places = places.reshape(-1, len(m.wrap))
         points = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
         space = Space(radius, m.wrap, places.dtype)
         expected = neighbours(space, points, places, are_seen(m))
@@ -157,8 +160,8 @@ class SpatialCases(Cases):
         points = np.zeros((2, axes))
         for radius in (0, -1.0, np.nan, np.inf, "1", None, True):
             refuses(ValueError, "radius", m.near, points, radius)
-        shapes = (2, axes + 1), (1, 2, axes)
-        for wrong in (0.0, [0.0] * axes, *map(np.zeros, shapes)):
+        shapes = (2, axes + 1), (1, 2, axes), () if axes == 1 else (axes,)
+        for wrong in map(np.zeros, shapes):
             refuses(ValueError, "points", m.near, wrong, 1.0)
 
     def test_what_is_no_wrap(self, m: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 COUNT = 60
 WRAPS = [(9.0, 9.0), (9.0, 7.0), (0.0, 0.0), (9.0, 0.0), (6.0, 7.0, 5.0), (2.0, 0.0, 9.0)]
+WRAPS += [(9.0,), (0.0,), (2.0,)]
 
 
 @pytest.mark.parametrize("is_outside", [False, True])
@@ -60,3 +61,14 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
         assert lists[0][:count].tolist() == lists[1][:count].tolist()
         met += count
     assert met > 1500
+
+
+@pytest.mark.parametrize("narrow", range(3))
+def test_the_shortest_way_wraps_along_a_narrow_axis(narrow: int) -> None:
+    pytest.importorskip("numba")
+    from ecsgen_runtime.kernels.spaces.compiled_neighbour_search import neighbour_cells
+
+    sizes = np.full(3, 30.0)
+    sizes[narrow] = 2.5
+    positions = np.random.default_rng(0).random((3, 4000)) * sizes[:, None]
+    assert neighbour_cells(positions, positions, 2.0, sizes.tolist()).crosses.all()

@@ -382,8 +382,8 @@ def test_wraps() -> None:
         saved.state["body"]["wrap"] = wrap
         check(saved)
     for wrong, message in (
-        (2.0, "wanted a list of two or three sizes"),
-        ([1.0], "wanted a list of two or three sizes"),
+        (2.0, "wanted a list of one to three sizes"),
+        ([], "wanted a list of one to three sizes"),
         ([1.0, -1.0], r"-1\.0, wanted finite floats from 0"),
         ([1, 2], "1, wanted finite floats from 0"),
         ([math.inf, 1.0], "inf, wanted finite floats from 0"),

@@ -30,7 +30,9 @@ class PairEmitter(BlockEmitter):
                 text = self.neighbour_fields.setdefault(node, f"_other_{owner}{node.name}")
                 return ArrayValue(text, *kind_of(node.type))
             case tree.Offset() | tree.Distance():
-                name = "offset" if isinstance(node, tree.Offset) else "distance"
+                name = "distance"
+                if isinstance(node, tree.Offset):
+                    name = "offset" if node.type.shape else "offset[0]"
                 return ArrayValue(f"{PAIRS}.{name}", *kind_of(node.type))
             case tree.FieldValue() | tree.Local() | tree.Argument(each=True):
                 return self._spread(node)

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from typing import Final
 
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import SCALARS, Type
+from ecsgen.model.types import FLOATS, SCALARS, Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_operations import MIRRORED
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.row_loop import RowLoop
-from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_code
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, join_tuple, make_call_code
 
 _MEMBER_TYPES: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
@@ -46,7 +46,9 @@ class NeighbourAccess(ABC):
         self.reserve = reserve = builder.names.reserve
         self.declared, self.zero = builder.declared, builder.zero
         on, type_ = join.near.on, join.near.position.type
-        self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, sum(type_.shape))
+        is_placed = type_.scalar in FLOATS  # else it is an entity
+        axes = type_.elements if is_placed else 0
+        self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, axes)
         """Scalar type and number of axes of the offset to a neighbour."""
         self.parameters: dict[str, Parameter] = {}
         self.candidate = reserve("o")
@@ -352,7 +354,7 @@ class LiveNeighbours(SpaceNeighbours):
             arrays = self._builder.neighbour_arrays(field)
             position = self._builder.cells(arrays, field.type, own_row)
         starts = [f"{start} = {position.at(axis).text}" for axis, start in enumerate(self._starts)]
-        arguments = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.listed}"
+        arguments = f"{self._cells}, {row}, {join_tuple(self._starts)}, {self.listed}"
         arguments += f", {self.listed_offsets}" if self.listed_offsets else ""
         return [*starts, f"{self.count} = find_neighbours_now({arguments})"]
 
@@ -384,5 +386,5 @@ class LiveNeighbours(SpaceNeighbours):
 
     def move_line(self, row: str, position: Value) -> str:
         """Return the statement that moves a row to the cell of its position."""
-        axes = ", ".join(position.at(axis).text for axis in range(position.type.elements))
-        return f"move_to_cell({self._cells}, {row}, ({axes}))"
+        axes = join_tuple(position.at(axis).text for axis in range(position.type.elements))
+        return f"move_to_cell({self._cells}, {row}, {axes})"

@@ -541,8 +541,8 @@ def _check_notes(check: _Check, where: str, notes: Document) -> None:
 
 def _check_wrap(check: _Check, where: str, wrap: Any) -> None:
     """Refuse sizes of axes that no space has."""
-    if type(wrap) is not list or not 2 <= len(wrap) <= 3:
-        check.refuse(where, "wanted a list of two or three sizes")
+    if type(wrap) is not list or not 1 <= len(wrap) <= 3:
+        check.refuse(where, "wanted a list of one to three sizes")
     for size in wrap:
         if type(size) is not float or not 0 <= size < inf:
             check.refuse(where, f"{short_repr(size)}, wanted finite floats from 0")

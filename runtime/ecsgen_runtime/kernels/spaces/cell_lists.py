@@ -88,8 +88,8 @@ class Lattice(NamedTuple):
         reach, and no two strips around a cell are among them.
         """
         *outer, last = numbers
-        keys = outer[0]
-        for axis, axis_numbers in enumerate(outer[1:], 1):
+        keys: Any = 0
+        for axis, axis_numbers in enumerate(outer):
             keys = keys * self.spans[axis] + axis_numbers
         if prod(self.spans) > _MOST:
             keys = keys % (_MOST // self.spans[-1])
@@ -224,7 +224,7 @@ def runs_around(lattice: Lattice, numbers: Sequence[CellNumbers], members: CellL
     ends = np.zeros((2, len(last), len(strips) * len(stretches)), np.intp)
     run = 0
     for strip in strips:
-        first = lattice.keys([*strip, 0])
+        first = lattice.keys([*strip, np.zeros_like(last)])
         for cells, low, high in stretches:
             base = first[cells]
             ends[0, cells, run] = members.before(base + low)

@@ -116,7 +116,8 @@ def _enter_all(cells: LiveCellList, positions: Positions) -> None:
     edges, counts = _frame(cells.frame)
     is_dense, last = cells.is_dense, len(buckets) - 1
     for member in range(positions.shape[1]):
-        y, z = positions[axes - 2, member], positions[axes - 1, member]
+        z = positions[axes - 1, member]
+        y = positions[axes - 2, member] if axes > 1 else z - z
         position = (positions[0, member] if axes == 3 else y - y), y, z
         is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, position)
         _put_in_cell(cells, member, bucket, cell)
@@ -146,15 +147,17 @@ def _frame(frame: Any) -> Any:
 
 @jit(forceinline=True)
 def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, position: Any) -> Any:
-    """Return True if a position, of two or three axes, is inside of all wrapped axes; its bucket,
+    """Return True if a position, of one to three axes, is inside of all wrapped axes; its bucket,
     -1 if it is not finite; and its cell."""
     axes = len(position)
-    is_in_x, x, is_known = True, np.int64(0), True
+    is_in_x, x, is_in_y, y = True, np.int64(0), True, np.int64(0)
+    is_known = np.isfinite(position[axes - 1])
     if axes == 3:
-        is_known = np.isfinite(position[0])
+        is_known = is_known and np.isfinite(position[0])
         is_in_x, x = cell_along(edges[0], counts[0], position[0])
-    is_known = is_known and np.isfinite(position[axes - 2]) and np.isfinite(position[axes - 1])
-    is_in_y, y = cell_along(edges[1], counts[1], position[axes - 2])
+    if axes > 1:
+        is_known = is_known and np.isfinite(position[axes - 2])
+        is_in_y, y = cell_along(edges[1], counts[1], position[axes - 2])
     is_in_z, z = cell_along(edges[2], counts[2], position[axes - 1])
     bucket = (x * counts[1] + y) * counts[2] + z
     if not is_dense:
@@ -291,8 +294,8 @@ def find_neighbours_now(
     if not is_one:
         name = cells.own_names[asker]
     is_plain = is_one and is_dense and is_within and cells.buckets[last, 1] == 0
-    is_plain = is_plain and min(counts[1], counts[2]) > 3
-    is_plain = is_plain and (axes == 2 or counts[0] > 3)
+    is_plain = is_plain and counts[2] > 3 and (axes < 2 or counts[1] > 3)
+    is_plain = is_plain and (axes < 3 or counts[0] > 3)
     met = np.uintp(0)  # numbers without a sign, as slots are
     for i in range(_begin(counts[0]), _end(counts[0]) if bucket >= 0 else -1):
         a = wrapped_number(x + i, counts[0])

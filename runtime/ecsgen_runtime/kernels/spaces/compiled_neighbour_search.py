@@ -112,10 +112,11 @@ def _counted(grid: CellGrid, sets: Sequence[Positions], lanes: int) -> _Tables |
         counted.append((order, table, cells, bool(are_inside.all())))
     (order, own_table, cells, _), (member_order, table, *_) = counted[0], counted[-1]
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
-    bounds = np.empty((2, (18 if axes == 3 else 6) * cells + 1), np.uint32)
+    bounds = np.empty((2, 2 * 3 ** (axes - 1) * cells + 1), np.uint32)
     crosses, padding = np.empty(cells, np.bool_), [1] * (3 - axes)
     sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
     are_all_inside = all(is_inside for *_, is_inside in counted)
+    are_all_inside = are_all_inside and not any(0 < count < 4 for count in grid.counts)
     n_runs, max_members = cells_around(
         own_table, table, sides, around, are_all_inside, starts, runs, bounds, crosses
     )
@@ -247,13 +248,12 @@ def cells_around(
     """Write the start of each cell's asking positions and the runs of members around it; return
     the number of runs, and the maximal number of members around a cell.
 
-    `own_table` and `table` have the starts of all cells' asking positions and members. The first
-    side is 1 if there are two axes.
+    `own_table` and `table` have the starts of all cells' asking positions and members. Sides of
+    axes that the space does not have are 1. `is_inside`: False if the shortest way from any cell
+    may wrap.
     """
     n_runs, cell, max_positions = 0, 0, 0
     begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
-    is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
-    is_narrow = is_narrow or counts[1] == 1
     around, count = np.empty(9, np.intp), counts[2]
     for x in range(sides[0]):
         for y in range(sides[1]):
@@ -265,8 +265,7 @@ def cells_around(
                     )
                     around[strips] = strip * sides[2]
                     strips += 1
-            is_rim = not is_inside or is_narrow
-            is_rim = is_rim or (counts[0] > 1 and (x == 0 or x == counts[0] - 1))
+            is_rim = not is_inside or (counts[0] > 1 and (x == 0 or x == counts[0] - 1))
             is_rim = is_rim or (counts[1] > 1 and (y == 0 or y == counts[1] - 1))
             first = (x * sides[1] + y) * sides[2]
             for z in range(sides[2]):

@@ -66,7 +66,8 @@ class Spatial(Manager):
     def near(self, points: ArrayLike, radius: float) -> Neighbours:
         """Return the rows within a radius of each of k points, cell by cell; O(n log n + k).
 
-        Only active rows of alive entities, at finite positions. `points`: shape (k, axes).
+        Only active rows of alive entities, at finite positions. `points`: shape (k, axes), or
+        (k,) along a single axis.
 
         Raises:
             ValueError: the radius is no finite number above 0, or `points` have another
@@ -78,9 +79,12 @@ class Spatial(Manager):
         label = f"{type(self).__name__}.near: points"
         axes, scalar = len(positions), f"f{8 * positions.dtype.itemsize}"
         array = plain_array(points, label)
-        if array.ndim != 2 or array.shape[1] != axes:
-            raise ValueError(f"{label}: wanted shape (k, {axes}), not {array.shape}")
-        asking = FloatField(label, scalar, (axes,)).to_column(points, len(array)).T
+        is_flat = axes == array.ndim == 1
+        if not is_flat and array.shape[1:] != (axes,):
+            wanted = f"{'(k,) or ' if axes == 1 else ''}(k, {axes})"
+            raise ValueError(f"{label}: wanted shape {wanted}, not {array.shape}")
+        field = FloatField(label, scalar, () if is_flat else (axes,))
+        asking = field.to_column(points, len(array)).reshape(-1, axes).T
         asking_positions, visible = np.ascontiguousarray(asking), self._visible_positions(positions)
         neighbours = NeighbourSearch(asking_positions, visible, reach, self._wrap).neighbours()
         return Neighbours(*neighbours)
@@ -116,7 +120,7 @@ class Spatial(Manager):
         columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
         if len(columns) > 1:
             return np.stack(columns)
-        positions: Positions = columns[0].T.copy()
+        positions: Positions = np.atleast_2d(columns[0].T).copy()
         return positions
 
     def _visible_positions(self, positions: Positions) -> Positions:
