@@ -274,7 +274,7 @@ class Space:
     wrap: tuple[float, ...]
 
 
-Hood = Literal["moore", "von_neumann", "axes"]
+Hood = Literal["moore", "von_neumann", "axes", "hex"]
 """The shape of a grid neighbourhood."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Typ
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
 
-from ecsgen.model import REDUCTION_FUNCTIONS
+from ecsgen.model import REDUCTION_FUNCTIONS, Hood
 from ecsgen.model.types import FLOATS, INTEGERS
 from ecsgen.policies import list_keys
 from ecsgen.policies.policy import MAX_ROWS
@@ -121,7 +121,7 @@ class NearSpec(Strict):
         description="The group, query or component whose rows are the neighbours; by default the "
         "kernel's own. In a component's kernel: itself, or the grid that its rows are on.",
     )
-    hood: Literal["moore", "von_neumann", "axes"] | None = Field(
+    hood: Hood | None = Field(
         default=None, description="The shape of the neighbourhood, by default the grid's."
     )
     center: bool | None = Field(
@@ -405,10 +405,11 @@ class GridSpec(Strict):
     wrap: AnswersForm = Field(
         default=False, description="`true`: axes wrap around. One answer for all, or one for each."
     )
-    hood: Literal["moore", "von_neumann", "axes"] = Field(
+    hood: Hood = Field(
         default="moore",
         description="The cells in reach, by the offset o to them: `moore` max |o| ≤ radius, "
-        "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time.",
+        "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time, `hex` the steps from "
+        "hexagon to hexagon (two axes).",
     )
 
 

@@ -34,7 +34,16 @@ def build_grid(draft: Declaration[ComponentSpec]) -> Grid | None:
     if shape is None:
         return None
     wrap = _wrap(draft, spec, len(shape))
+    if spec.hood == "hex" and len(shape) != 2:
+        message = hexagon_message(draft.spec.component, len(shape))
+        draft.report("E518", message, draft.value_mark("grid", "hood"))
+        return None
     return None if wrap is None else Grid(shape, wrap, spec.hood)
+
+
+def hexagon_message(grid: str, axes: int) -> str:
+    """Return the message for hexagons on a grid of other than two axes."""
+    return f"hexagons have two axes, and {quote(grid)} has {axes}"
 
 
 def _check_beside(draft: Declaration[ComponentSpec]) -> None:

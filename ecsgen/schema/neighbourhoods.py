@@ -16,6 +16,7 @@ from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, DerivedValue, Field, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
+from ecsgen.schema.grids import hexagon_message
 
 Members = Mapping[str, Component]
 """Components by their name in a kernel: OWN, or in the world the component's name."""
@@ -206,6 +207,9 @@ class _NeighbourhoodBuilder:
                     _report(_what(value), value.name, self._mark, self._diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
+        if hood == "hex" and axes != 2:
+            self._diagnostics.add("E518", hexagon_message(home, axes), key.marks["hood"])
+            return None
         on = tree.GridNeighbourhood(
             home, axes, hood, bool(key.center), "" if is_cells else neighbour.name, other_owner
         )

@@ -96,7 +96,8 @@ STANDING = ("Sheep", "Bird", "Tree")
 OWNED = ("Sheep", "Bird", "Purse", "Note", "Coat")
 MEMBERS = {"rich": ("Bird", "Purse")}
 NAMES = ("spots", "kin", "prey")
-HOODS = ("moore", "von_neumann", "axes")
+HOODS = {n: ("moore", "von_neumann", "axes", "hex")[: 4 if n == 2 else 3] for n in (1, 2, 3)}
+"""The hoods of grids by their number of axes."""
 NUMBERS = ("x", "e", "m", "u", "see")
 CASTS = {"x": "f32", "m": "i32", "u": "u8", "see": "i8"}
 OF_KINDS = {"entity": "mate", "cell": "goal", "tree": "tree"}
@@ -182,7 +183,7 @@ class GridText(StepText):
         radius = self.pick(["0", "1", "1", "2", "9", "reach", self.own("see")])
         text = f"radius: {radius}, among: {among}"
         if self.chance(0.3):
-            text += f", hood: {self.pick(HOODS)}"
+            text += f", hood: {self.pick(HOODS[self.axes])}"
         if among == "Patch" != self.over and self.chance(0.5):
             text += ", center: true"
         return f"{{{text}}}"
@@ -481,7 +482,8 @@ class CellsText(GridText):
         names = self.pick([("other",), ("kin", "prey")])
         self.nears = [Near(name, "Patch", "Patch") for name in names]
         texts = [
-            f"{{radius: {self.pick('112')}, among: Patch, hood: {self.pick(HOODS)}}}" for _ in names
+            f"{{radius: {self.pick('112')}, among: Patch, hood: {self.pick(HOODS[self.axes])}}}"
+            for _ in names
         ]
         inner = ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
         return [f"    near: {texts[0] if len(names) == 1 else f'{{{inner}}}'}"]
@@ -556,7 +558,9 @@ def schema(first: int, count: int, axes: int, rich: str = "queries") -> str:
         for home in ("Patch", "Sheep")
     )
     kernels = "".join(_legal(first + k, axes, "", f"k{k}") for k in range(count))
-    return with_kernels(kernels, of_patch, of_sheep, axes, HOODS[first // 100 % 3], rich)
+    return with_kernels(
+        kernels, of_patch, of_sheep, axes, HOODS[axes][first // 100 % len(HOODS[axes])], rich
+    )
 
 
 def cells_schema(first: int, count: int, axes: int) -> str:

@@ -205,7 +205,8 @@ class LifeText(StepText):
             return f"{{among: {self.near}}}"
         radii = ["0.75", "1.5", "4", self.own("x"), self.own("m")]
         radius = self.pick(["1", "2", self.own("m")] if self.land.is_grid else radii)
-        hood = self.pick(["", ", hood: von_neumann", ", hood: axes"]) * self.land.is_grid
+        hoods = ("", ", hood: von_neumann", ", hood: axes", ", hood: hex")
+        hood = self.pick(hoods) * self.land.is_grid
         among = "" if self.home and not self.land.is_grid else f", among: {self.near}"
         return f"{{radius: {radius}{among}{hood}}}"
 

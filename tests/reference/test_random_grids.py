@@ -245,7 +245,8 @@ class Life(Match):
     def near(self) -> None:
         """Who is near cells is whom the judge finds."""
         patch, radius = self.world.patch, self.pick([0, 1, 2, 9])
-        hood, center = self.pick(random_grid_kernels.HOODS), self.pick([True, False])
+        hoods = random_grid_kernels.HOODS[len(patch.wrap)]
+        hood, center = self.pick(hoods), self.pick([True, False])
         grid = Grid(patch.grid.shape, patch.wrap)
         ids = [self.pick([*patch]) for _ in range(4)]
         around = [[cell for _, cell in grid.around(one, radius, hood)] for one in ids]

@@ -266,6 +266,17 @@ class GridNeighbours(NeighbourAccess):
         join = self.join
         return join.candidates.member_indices is not None or len(join.components) > 1
 
+    @property
+    def _is_hexagonal(self) -> bool:
+        return self.on.hood == "hex"
+
+    @property
+    def square(self) -> str:
+        """Expression for what grows with the distance: its square, or the number of steps."""
+        if self._is_hexagonal:
+            return f"hex_steps({', '.join(self.offsets)})"
+        return super().square
+
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
         if isinstance(node, tree.Offset) and self._builder.is_plain:  # Python's own would not wrap
             return Value(
@@ -274,6 +285,12 @@ class GridNeighbours(NeighbourAccess):
         return super().neighbour_value(node)
 
     def _distance(self, type_: Type) -> Value:
+        if self._is_hexagonal:
+            steps = self.square
+            code = Code(
+                f"np.float64({steps})", Precedence.CALL, python_number=lambda: f"float({steps})"
+            )
+            return uniform(type_, code)
         if not self.is_python:
             return uniform(type_, make_call_code("np.sqrt", Code(f"np.float64({self.square})")))
         root = f"root_of({self.square})"
@@ -321,8 +338,9 @@ class GridNeighbours(NeighbourAccess):
             return [f"{offsets} = {self.listed_offsets}[{self.list_index}]"]
         if self.listed_offsets:
             index = f"{self.listed_offsets}[{self.list_index}]"
+            first = 6 if self._is_hexagonal else 1 + first
             return [
-                f"{self.declared(offset)} = np.int64({self._reach}[{1 + first + axis}, {index}])"
+                f"{self.declared(offset)} = np.int64({self._reach}[{first + axis}, {index}])"
                 for axis, offset in enumerate(self.offsets)
             ]
         return self._offset_lines()
@@ -343,6 +361,9 @@ class GridNeighbours(NeighbourAccess):
             column = tree.NeighbourField(kind, cell_field.field, self.on.owner, self.join.near.name)
             (array,) = self._builder.neighbour_arrays(column)
             other_cell = f"cell_number({array}[{member}])"
+        if self._is_hexagonal:
+            offsets, arguments = ", ".join(self.offsets), f"{self.own_cell}, {other_cell}"
+            return [f"{offsets} = hex_offset({self.axes_name}, {arguments})"]
         for axis, offset in enumerate(self.offsets):
             arguments = f"{self.axes_name}, {self.own_cell}, {other_cell}, {first + axis}"
             lines.append(f"{offset} = distance_along({arguments})")

@@ -29,11 +29,19 @@ def offsets_of(on: tree.GridNeighbourhood, radius: int) -> list[tuple[int, ...]]
     """Return the offsets of the cells in reach, ascending, the first axis slowest."""
     offsets = []
     for offset in product(range(-radius, radius + 1), repeat=on.axes):
-        far = sum(map(abs, offset)) if on.hood == "von_neumann" else max(map(abs, offset))
+        far = distance_in(on.hood, offset)
         is_along = on.hood != "axes" or sum(map(bool, offset)) <= 1
         if far <= radius and is_along and any(offset):
             offsets.append(offset)
     return offsets
+
+
+def distance_in(hood: str, offset: tuple[int, ...]) -> int:
+    """Return the least radius that reaches an offset."""
+    along = [*map(abs, offset)]
+    if hood == "hex":
+        return max(*along, abs(sum(offset)))
+    return sum(along) if hood == "von_neumann" else max(along)
 
 
 def is_stencil(program: tree.Program) -> bool:
@@ -144,7 +152,11 @@ class Stencil(NeighbourAccess):
         self.candidate = text
 
     def _distance(self, type_: Type) -> Value:
-        square = sum(int(along) ** 2 for along in self.offsets)
+        offset = (*map(int, self.offsets),)
+        on = self.join.near.on
+        square = sum(along**2 for along in offset)
+        if on is not None and on.hood == "hex":
+            square = distance_in("hex", offset) ** 2
         return uniform(type_, Code(f"np.sqrt({float(square)})", Precedence.CALL))
 
     def _field_value(self, node: tree.NeighbourField) -> Value:

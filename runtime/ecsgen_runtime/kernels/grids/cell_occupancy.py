@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache, partial
+from itertools import product
 from math import sqrt
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from .occupants import Occupant
 MOORE: Final = "moore"
 VON_NEUMANN: Final = "von_neumann"
 AXES: Final = "axes"
+HEX: Final = "hex"
 """Last of the hoods, by the names that kernels give them."""
 
 _MAX_CACHED: Final = 1 << 21
@@ -122,6 +124,20 @@ def distance_along(axes: GridAxes, cell: int, other: int, axis: int) -> int:
         elif 2 * apart <= -size:
             apart += size
     return apart
+
+
+def hex_steps(q: int, r: int) -> int:
+    """Return the number of steps between hexagons at an offset in axial coordinates."""
+    return max(abs(q), abs(r), abs(q + r))
+
+
+def hex_offset(axes: GridAxes, cell: int, other: int) -> tuple[int, int]:
+    """Return the offset of fewest steps to another hexagon, the first ascending of several: the
+    shortest along each axis, or a size more or less where it wraps."""
+    along = [distance_along(axes, cell, other, axis) for axis in (1, 2)]
+    ways = zip(along, axes.sizes[1:], axes.wrap[1:], strict=True)
+    q, r = ((o - size, o, o + size) if wraps else (o,) for o, size, wraps in ways)
+    return min(product(q, r), key=lambda way: hex_steps(*way))
 
 
 root_of: Final = sqrt

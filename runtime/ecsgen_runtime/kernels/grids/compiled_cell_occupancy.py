@@ -15,13 +15,20 @@ from ...managers.policies.owners import Owned
 from ...managers.policies.packed import Packed
 from ...tables.columns import owner_column
 from . import cell_occupancy as plain
-from .grid_layout import GridLayout, neighbourhood_offsets
+from .grid_layout import (
+    GridLayout,
+    distances_at,
+    hexagon_steps,
+    neighbourhood_offsets,
+    shortest_moves,
+)
 from .grid_manager import GridManager
 from .occupants import Occupant
 
 MOORE: Final = 0
 VON_NEUMANN: Final = 1
 AXES: Final = 2
+HEX: Final = 3
 FIRST: Final = np.uint64(1 << 32)
 
 CellArray = NDArray[np.int32]
@@ -59,7 +66,8 @@ CellNeighbourhood = NDArray[np.int32]
 """Neighbours of any cell, by offset; shape (6, 1 + k), the first column has the greatest radius.
 
 Rows: the distance in cells where no end of an axis is in reach, the offset along three axes, the
-least radius that reaches the neighbour, and the last column of each radius."""
+least radius that reaches the neighbour, and the last column of each radius. Of hexagons two more
+have the offset in axial coordinates: rows 2 and 3 are the shortest along each axis."""
 
 
 def cell_neighbourhood(
@@ -83,13 +91,15 @@ def _neighbourhood(
 ) -> CellNeighbourhood:
     steps = neighbourhood_offsets(layout, hood, radius, center)
     if nearest_first:
-        steps = steps[np.argsort((steps * steps).sum(axis=1), kind="stable")]
-    far = np.abs(steps)
-    reach = np.zeros((6, 1 + len(steps)), np.int32)
+        steps = steps[np.argsort(distances_at(steps, hood), kind="stable")]
+    moves, far = shortest_moves(layout, steps), np.abs(steps)
+    reach = np.zeros((8 if hood == plain.HEX else 6, 1 + len(steps)), np.int32)
     reach[0, 0] = max(-1, min(radius, layout.cells))
-    reach[0, 1:] = steps @ np.array(layout.strides)
-    reach[4 - steps.shape[1] : 4, 1:] = steps.T
+    reach[0, 1:] = moves @ np.array(layout.strides)
+    reach[4 - steps.shape[1] : 4, 1:] = moves.T
     reach[4, 1:] = far.sum(axis=1) if hood == "von_neumann" else far.max(axis=1)
+    if hood == plain.HEX:
+        reach[4, 1:], reach[6:, 1:] = hexagon_steps(steps), steps.T
     reach[5, reach[4, 1:]] = np.arange(1, reach.shape[1])
     np.maximum.accumulate(reach[5], out=reach[5])
     return reach
@@ -176,12 +186,31 @@ def reached_cells(
 
 
 @jit()
+def _hexagons_near(axes: GridAxes, cell: int, radius: int, center: bool, cells: CellArray) -> int:
+    """Write the hexagons within a number of steps, each by its offset of fewest steps."""
+    _, y, z = _coordinates(axes, cell)
+    met, far = 0, min(radius, 2 * (axes.y + axes.z))
+    for q in range(max(-far, -2 * axes.y), min(far, 2 * axes.y) + 1):
+        low, high = max(-far, -far - q), min(far, far - q)
+        for r in range(max(low, -2 * axes.z), min(high, 2 * axes.z) + 1):
+            line = _along(y + q, axes.y, axes.wraps_y)
+            layer = _along(z + r, axes.z, axes.wraps_z)
+            if line >= 0 and layer >= 0:
+                cells[met] = line * axes.z + layer
+                is_least = hex_offset(axes, cell, cells[met]) == (q, r)
+                met += is_least and (center or q != 0 or r != 0)
+    return met
+
+
+@jit()
 def cells_near(
     axes: GridAxes, cell: int, hood: int, radius: int, center: bool, cells: CellArray
 ) -> int:
     """Write the cells within a radius of a cell, none if it is below 0; return their number."""
     if cell < 0 or radius < 0:
         return 0
+    if hood == HEX:
+        return _hexagons_near(axes, cell, radius, center, cells)
     x, y, z = _coordinates(axes, cell)
     met = 0
     for i in range(
@@ -254,6 +283,28 @@ def distance_along(axes: GridAxes, cell: Any, other: Any, axis: Any) -> Any:
         elif 2 * apart <= -size:
             apart += size
     return apart
+
+
+@jit(forceinline=True)
+def hex_steps(q: Any, r: Any) -> Any:
+    """Return the number of steps between hexagons at an offset in axial coordinates."""
+    return max(abs(q), abs(r), abs(q + r))
+
+
+@jit()
+def hex_offset(axes: GridAxes, cell: Any, other: Any) -> tuple[Any, Any]:
+    """Return the offset of fewest steps to another hexagon, the first ascending of several: the
+    shortest along each axis, or a size more or less where it wraps."""
+    along_y, along_z = distance_along(axes, cell, other, 1), distance_along(axes, cell, other, 2)
+    turns_y, turns_z = np.int64(axes.wraps_y), np.int64(axes.wraps_z)
+    least, fewest = (along_y, along_z), np.int64(1) << np.int64(62)
+    for turn_y in range(-turns_y, turns_y + 1):
+        for turn_z in range(-turns_z, turns_z + 1):
+            way = along_y + turn_y * axes.y, along_z + turn_z * axes.z
+            steps = hex_steps(way[0], way[1])
+            if steps < fewest:
+                least, fewest = way, steps
+    return least
 
 
 @jit(forceinline=True)

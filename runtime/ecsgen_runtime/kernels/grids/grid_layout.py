@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex
@@ -21,7 +22,8 @@ FIRST_CELL: Final = 1 << 32
 """Id of cell 0: ids of rows that never move are generation 1 and the row."""
 NO_CELL: Final = -1
 MAX_CELLS: Final = 2**31 - 1
-HOODS: Final = ("moore", "von_neumann", "axes")
+HEX: Final = "hex"
+HOODS: Final = ("moore", "von_neumann", "axes", HEX)
 
 Coordinates = NDArray[np.int64]
 """Coordinates, shape (k, axes)."""
@@ -72,7 +74,8 @@ def neighbourhood_offsets(
 ) -> NDArray[np.int64]:
     """Return the offsets of the cells in reach, ascending, the first axis slowest; (k, axes).
 
-    On an axis of size s that wraps, those in (-s/2, s/2], so that each cell is met once.
+    On an axis of size s that wraps, those in (-s/2, s/2], so that each cell is met once; of
+    hexagons those of fewest steps.
     """
     spans, radius = [], max(radius, -1)
     for size, wraps in zip(*layout, strict=True):
@@ -80,15 +83,54 @@ def neighbourhood_offsets(
         spans.append(np.arange(max(-radius, low), min(radius, high) + 1))
     steps = np.meshgrid(*spans, indexing="ij")
     offsets = np.stack([step.ravel() for step in steps], axis=-1)
+    if hood == HEX:
+        offsets = _offsets_of_fewest_steps(layout, offsets)
+        offsets = offsets[np.lexsort(offsets.T[::-1])]
     far = np.abs(offsets)
     is_met = np.ones(len(offsets), np.bool_)
     if hood == "von_neumann":
         is_met = far.sum(axis=1) <= radius
     elif hood == "axes":
         is_met = (far > 0).sum(axis=1) <= 1
+    elif hood == HEX:
+        is_met = hexagon_steps(offsets) <= radius
     if not center:
         is_met &= far.any(axis=1)
     return offsets[is_met]
+
+
+def hexagon_steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of steps between hexagons at each offset in axial coordinates, shape (k,
+    2)."""
+    steps: NDArray[np.int64] = np.abs([*offsets.T, offsets.sum(axis=1)]).max(axis=0)
+    return steps
+
+
+def _offsets_of_fewest_steps(layout: GridLayout, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each offset the one of fewest steps among it and those a size more or less along
+    wrapped axes, the first ascending of several."""
+    axes = ((-size, 0, size) if wraps else (0,) for size, wraps in zip(*layout, strict=True))
+    ways = np.stack([offsets + np.array(turns) for turns in product(*axes)])
+    fewest = np.argmin([hexagon_steps(way) for way in ways], axis=0)
+    chosen: NDArray[np.int64] = ways[fewest, np.arange(len(offsets))]
+    return chosen
+
+
+def shortest_moves(layout: GridLayout, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return offsets to the same cells, in (-s/2, s/2] along wrapped axes of size s."""
+    moves = offsets.copy()
+    for along, size, wraps in zip(moves.T, *layout, strict=True):
+        if wraps:
+            along[:] = (along + (size - 1) // 2) % size - (size - 1) // 2
+    return moves
+
+
+def distances_at(offsets: NDArray[np.int64], hood: str) -> NDArray[np.float64]:
+    """Return the distance at each offset, shape (k,): of hexagons the number of steps."""
+    if hood == HEX:
+        return hexagon_steps(offsets).astype(np.float64)
+    distances: NDArray[np.float64] = np.sqrt((offsets * offsets).sum(axis=1).astype(np.float64))
+    return distances
 
 
 def checked_shape(label: str, shape: Sequence[SupportsIndex], axes: int) -> tuple[int, ...]:

@@ -121,7 +121,7 @@ class GridManager(BaseManager):
         label = f"{type(self).__name__}.near"
         cell_numbers = parse_cells(self, label, cells)
         asked = self.HOOD if hood is None else hood
-        reach = parse_radius_and_hood(label, radius, asked)
+        reach = parse_radius_and_hood(label, radius, asked, len(self.grid_layout.shape))
         pairs = neighbour_cell_pairs(self.grid_layout, cell_numbers, reach, asked, center)
         return pairs_to_neighbours(pairs, len(cell_numbers))
 

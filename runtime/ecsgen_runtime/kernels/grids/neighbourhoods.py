@@ -16,7 +16,7 @@ from ...managers.policies.ids import stale_id_error
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from ..spaces.spatial import Neighbours
-from .grid_layout import HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
+from .grid_layout import HEX, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
 CellPairs = tuple[RowArray, RowArray]
 """Number of the asking cell of each pair, ascending, and the cell in reach."""
@@ -31,9 +31,9 @@ def parse_cells(grid: Sized, label: str, ids: ArrayLike) -> RowArray:
     return cells
 
 
-def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str) -> int:
-    """Return a radius as an int, or raise TypeError or ValueError for a radius or an unknown
-    hood."""
+def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str, axes: int) -> int:
+    """Return a radius as an int, or raise TypeError or ValueError for a radius or a hood that grids
+    of so many axes do not have."""
     if isinstance(radius, bool | np.bool_):
         raise TypeError(f"{label}: radius: wanted an integer, not {radius}")
     try:
@@ -44,6 +44,8 @@ def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str) -> int:
         raise ValueError(f"{label}: radius: wanted 0 or more, not {reach}")
     if hood not in HOODS:
         raise ValueError(f"{label}: hood: wanted one of {', '.join(HOODS)}, not {short_repr(hood)}")
+    if hood == HEX and axes != 2:
+        raise ValueError(f"{label}: hood: hexagons have two axes, and the grid has {axes}")
     return reach
 
 

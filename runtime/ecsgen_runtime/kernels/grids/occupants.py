@@ -149,10 +149,9 @@ class Occupant(Manager):
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
         cell_numbers = parse_cells(self._grid, label, cells)
         asked = self._grid.HOOD if hood is None else hood
-        reach = parse_radius_and_hood(label, radius, asked)
-        pairs = neighbour_cell_pairs(
-            self._grid.grid_layout, cell_numbers, reach, asked, center=True
-        )
+        layout = self._grid.grid_layout
+        reach = parse_radius_and_hood(label, radius, asked, len(layout.shape))
+        pairs = neighbour_cell_pairs(layout, cell_numbers, reach, asked, center=True)
         return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), len(cell_numbers))
 
     def cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid_layout import GridLayout, neighbourhood_offsets
+from .grid_layout import GridLayout, distances_at, neighbourhood_offsets, shortest_moves
 from .grid_manager import GridManager
 
 _Mask = NDArray[np.bool_]
@@ -40,9 +40,11 @@ class Stencil:
     def __init__(self, layout: GridLayout, hood: str, radius: int) -> None:
         shape, self._wrap = layout
         steps = neighbourhood_offsets(layout, hood, radius, center=False)
+        self._moves = moves = shortest_moves(layout, steps)
+        """Offsets to the same cells within the margins, shape (k, axes)."""
         self._cells = layout.cells
         self._picked = tuple(slice(0, size) for size in shape)
-        self._margins = np.abs(steps).max(axis=0, initial=0).tolist()
+        self._margins = np.abs(moves).max(axis=0, initial=0).tolist()
         self._shape = tuple(
             size + 2 * margin for size, margin in zip(shape, self._margins, strict=True)
         )
@@ -52,12 +54,12 @@ class Stencil:
         strides = GridLayout(self._shape, self._wrap).strides
         self._span = 1 + sum((s - 1) * t for s, t in zip(shape, strides, strict=True))
         """Number of items of a padded array from the first cell to the last one."""
-        starts = (steps + np.array(self._margins, np.int64)) @ np.array(strides)
+        starts = (moves + np.array(self._margins, np.int64)) @ np.array(strides)
         self._parts = [slice(start, start + self._span) for start in starts.tolist()]
         """Slice of a padded array from the first cell to the last one, shifted by each offset."""
         self.offsets = np.ascontiguousarray(steps.T)
         """Offsets of the cells around, shape (axes, k)."""
-        self.distances = np.sqrt((self.offsets * self.offsets).sum(axis=0).astype(np.float64))
+        self.distances = distances_at(steps, hood)
         """Distances of the cells around, shape (k,)."""
         self.steps = [step[:, None] for step in steps]
         """Offset of each of the cells around, shape (axes, 1)."""
@@ -70,6 +72,7 @@ class Stencil:
         key = picked.tobytes()
         if key not in self._some:
             self._some[key] = stencil = copy(self)
+            stencil._moves = self._moves[picked]
             for name in ("_parts", "steps", "ways"):
                 setattr(stencil, name, [*compress(getattr(self, name), picked.tolist())])
         return self._some[key]
@@ -79,7 +82,7 @@ class Stencil:
         where there is none. They share memory; O(cells * reach along all axes but the first)."""
         shape, line = column.shape[:-1], self._cells // self._picked[0].stop
         padded = self._padded(column).reshape(*shape, *self._shape)
-        starts = [(step[:, 0] + self._margins).tolist() for step in self.steps]
+        starts = (self._moves + np.array(self._margins, np.int64)).tolist()
         corners = list(dict.fromkeys((*corner,) for _, *corner in starts))
         # margins along the first axis alone: a shift along it is a slice
         sizes = self._shape[0], *(size.stop for size in self._picked[1:])
