@@ -24,6 +24,7 @@ EXPORTED: Final = {
     " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
     ".base.handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.migration_view": "Snapshot SnapshotTable",
+    ".tables.changes": "ChangeReader Changes",
     ".": "Sweep sweep",
 }
 """Public names of the library that every package has, by module; `.` is the library itself, which

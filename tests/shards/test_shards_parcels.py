@@ -350,3 +350,20 @@ def test_rows_that_begin_alike_may_end_differently() -> None:
     assert other.branch.data.k[other.branch.lookup_many(es)].tolist() == [*range(12)]
     assert other.badge.data.number[other.badge.lookup_many(es)].tolist() == [*range(12)]
     assert len(w.branch) == len(w.badge) == 0
+
+
+def test_readers_see_who_leaves_and_who_arrives() -> None:
+    (w, es), away = filled(), Isles(1)
+    readers = [x.cell.changes("k") for x in (w, away)], [x.entities.changes() for x in (w, away)]
+    parcel = w.extract(es[1:3])
+    away.absorb(parcel)
+    for here, there in readers:
+        assert here.read().removed.tolist() == es[1:3].tolist()
+        assert len(there.read().added) == 2
+    away.cell.data.k[away.cell.lookup(es[2])] = 70
+    c = readers[0][1].read()
+    assert c.before("k").tolist() == [2]
+    w.absorb(away.extract(es[2:3]))
+    for here, there in readers:
+        assert len(there.read().removed) == len(here.read().added) == 1
+    assert w.cell.data.k[w.cell.lookup(es[2])] == 70

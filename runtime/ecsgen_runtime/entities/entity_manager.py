@@ -26,6 +26,7 @@ from ..values.array_coercion import (
     find_first_duplicate,
     parse_count,
 )
+from .entity_changes import EntityChangeReader
 from .entity_pool import (
     DespawnListener,
     DespawnListeners,
@@ -255,11 +256,9 @@ class EntityManagerBase(EntityPool):
         """Call `callback` with an array of the entities just destroyed, each time."""
         return self.callbacks.add(callback)
 
-    @property
-    def despawn_count(self) -> int:
-        """Number of despawns since this object was made or loaded: a version."""
-        free = self.free_indices
-        return free.head + free.count + self.n_retired
+    def changes(self) -> EntityChangeReader:
+        """Return a reader of which entities come and die from now on; O(indices ever used)."""
+        return EntityChangeReader(self)
 
     @property
     def has_no_dead_rows(self) -> bool:

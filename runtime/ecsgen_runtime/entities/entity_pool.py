@@ -244,11 +244,29 @@ class EntityPool:
 
     def live(self) -> EntityArray:
         """All live entities, by ascending index. O(indices ever used)."""
-        handles = self.handles[: self.n_used]
+        return self.handles[: self.n_used][self._alive_slots()]
+
+    def alive_cells(self) -> EntityArray:
+        """Return the live entity at each slot, 0 where there is none: a copy; O(slots)."""
+        return self.handles[: self.n_used] * self._alive_slots()
+
+    @property
+    def alive_version(self) -> tuple[int, int]:
+        """Two numbers, of which one changes whenever an entity comes or dies."""
+        return self.despawn_count, len(self)
+
+    @property
+    def despawn_count(self) -> int:
+        """Number of despawns since this object was made or loaded: a version."""
+        free = self.free_indices
+        return free.head + free.count + self.n_retired
+
+    def _alive_slots(self) -> NDArray[np.bool_]:
+        """Return which slots have a live entity, shape (slots ever used,)."""
         # Live handles are odd where their index is, the flipped ones where it is not.
-        alive = (handles & 1).astype(np.bool_)
+        alive = (self.handles[: self.n_used] & 1).astype(np.bool_)
         alive[::2] ^= True
-        return handles[alive]
+        return alive
 
     def __repr__(self) -> str:
         name, living = type(self).__name__, format_count(len(self), "entity", "entities")

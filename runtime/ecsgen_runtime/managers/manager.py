@@ -31,6 +31,7 @@ from ..base.specialisation import (
 from ..base.text import format_bytes, format_count
 from ..tables.buffers import Column
 from ..tables.bulk import SMALL_REMOVAL, small_values
+from ..tables.changes import ChangeReader
 from ..tables.columns import Rows, used_rows
 from ..tables.html_reprs import manager_table
 from ..tables.placement import NO_ROWS, integers, locked_error
@@ -197,6 +198,26 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def nbytes(self) -> int:
         """Bytes that the manager holds: columns, map, and kernels' scratch; O(1)."""
         return self._nbytes()
+
+    def changes(self, /, *fields: str) -> ChangeReader:
+        """Return a reader of how rows change from now on: which come, which go, and what their
+        `fields` were; O(n). There may be any number of readers; they cost other calls nothing.
+
+        Raises:
+            ValueError: no such field, or one of objects or with a buffer of its own.
+            TypeError: nothing tells an entity's rows apart; `ids: true` does.
+        """
+        return ChangeReader(self, fields)
+
+    @abstractmethod
+    def row_keys(self) -> NDArray[np.uint64]:
+        """Return what tells rows apart, shape (n,), 0 where there is no row of an alive entity: a
+        copy; O(n)."""
+
+    @property
+    def row_keys_version(self) -> tuple[int, ...]:
+        """Numbers that change whenever rows, or what tells them apart, change."""
+        return self.data._version, self.data.n
 
     def _require_row(self, row: object) -> Instance:
         """Return a row that is in use (anything with `__index__`), or raise StaleInstanceError."""

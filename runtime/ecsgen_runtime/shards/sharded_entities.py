@@ -283,16 +283,12 @@ class ShardedEntities(EntityManagerBase):
     def all_alive(self, es: list[int]) -> bool:
         return all(map(self.alive, es))
 
-    def live(self) -> EntityArray:
-        """All entities that are alive here, by ascending slot. O(slots ever used)."""
-        handles = self.handles[: self.n_used]
-        # Live handles are odd where their index is, the flipped ones where it is not.
-        alive = (handles & 1).astype(np.bool_)
-        alive[::2] ^= True
+    def _alive_slots(self) -> NDArray[np.bool_]:
+        handles, alive = self.handles[: self.n_used], super()._alive_slots()
         es, slots = self.foreign_slots.items()
         alive[slots] = handles[slots] == es
         alive &= handles >= np.uint64(self.HANDLE_LAYOUT.ONE_GENERATION)
-        return handles[alive]
+        return alive
 
     def __len__(self) -> int:
         return super().__len__() + self.revived

@@ -90,6 +90,9 @@ class GridManager(BaseManager):
         """Return True if an id is that of a cell; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
 
+    def row_keys(self) -> IdArray:
+        return self.id_of_many(np.arange(self.data._n))
+
     @property
     def grid(self) -> GridView:
         """Shape of the grid, and coordinates of its cells."""

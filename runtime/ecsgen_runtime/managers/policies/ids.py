@@ -17,7 +17,7 @@ from ...base.handles import NIL, Id, IdArray, Instance, RowArray
 from ...base.locks import is_broken, mark_broken
 from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...entities.newborn_handles import NewbornHandles
-from ...tables.columns import Rows
+from ...tables.columns import Rows, used_rows
 from ...values.array_coercion import as_entities
 from ..manager import Manager
 from .packed import Packed
@@ -210,6 +210,13 @@ class IdMethods(Manager):
     @abstractmethod
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
+
+    def ids_by_row(self) -> IdArray:
+        """Return the id of each row, shape (n,), 0 at holes; O(n)."""
+        ids = np.zeros(self.data.n, np.uint64)
+        rows = used_rows(self.data)
+        ids[rows] = self.id_of_many(rows)
+        return ids
 
     @abstractmethod
     def resolve(self, id: Id, /) -> Instance:

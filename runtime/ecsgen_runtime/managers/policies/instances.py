@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.handles import NIL, Entity, EntityArray, Instance, RowArray
 from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables import placement
+from ...tables.changes import ChangeReader
 from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, Write
 from ...values.array_coercion import as_entities
@@ -26,6 +27,7 @@ from .chains import (
     joined,
     linked,
 )
+from .ids import IdMethods
 from .lookup_maps import Mapped
 from .owners import Owned
 
@@ -93,6 +95,12 @@ class Many(Mapped):
     ALLOWS_MANY: ClassVar = True
     MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
+
+    def changes(self, /, *fields: str) -> ChangeReader:
+        if not isinstance(self, IdMethods):
+            why = "an entity may have several rows, which ids tell apart: say `ids: true`"
+            raise TypeError(f"{type(self).__name__}.changes: {why}")
+        return super().changes(*fields)
 
     @specialised
     def remove(self, entity: Entity, /) -> int:

@@ -87,6 +87,16 @@ class Owned(Manager):
             _ALL_ALIVE[self] = stamp
         return True
 
+    def row_keys(self) -> NDArray[np.uint64]:
+        owners = owner_column(self.data)[: self.data.n]
+        keys = self.ids_by_row() if isinstance(self, IdMethods) else owners
+        alive = self._entities.are_alive(owners)
+        return keys.copy() if alive.all() else keys * alive
+
+    @property
+    def row_keys_version(self) -> tuple[int, ...]:
+        return self.data._version, self.data.n, self._entities.despawn_count
+
     @property
     @abstractmethod
     def create(self) -> Callable[..., Instance]:
@@ -402,9 +412,12 @@ class Unowned(IdMethods):
     def _dispatch(self) -> Dispatch:
         return self._failures
 
+    def row_keys(self) -> NDArray[np.uint64]:
+        return self.ids_by_row()
+
     def __iter__(self) -> Iterator[Id]:
         """Iterate over the ids, in row order."""
-        return iter(self.id_of_many(np.arange(self.data.n)).tolist())
+        return iter(self.ids_by_row().tolist())
 
     @accelerated("has_id")
     def __contains__(self, id: object) -> bool:
