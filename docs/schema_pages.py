@@ -111,7 +111,7 @@ meets one that generated code has for itself, a builtin such as `range` or a cla
 """
 
 _BY_KEY: Final = "".join(
-    f" beside a {key.name} one, {' and '.join(map('`{}`'.format, key.methods))};"
+    f" beside one that is {key.is_what}, {' and '.join(map('`{}`'.format, key.methods))};"
     for key in list_keys("field")
 )
 _BESIDE: Final = textwrap.fill(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ecsgen_runtime import Sweep as Sweep
     from ecsgen_runtime import sweep as sweep
     from ecsgen_runtime.exported import *
+    from ecsgen_runtime.base.handles import Neighbours as Neighbours
     from ecsgen_runtime.kernels.seeding import Draws as Draws
-    from ecsgen_runtime.kernels.spaces.spatial import Neighbours as Neighbours
 
     from .ai_state import AiState as AiState
     from .ai_state import AiStateColumns as AiStateColumns

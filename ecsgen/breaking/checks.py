@@ -20,10 +20,21 @@ from ecsgen.breaking.comparison import (
     find_present_name,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import FLOAT_REDUCTIONS, SETTINGS, Kernel, Mark, Names, Project, Reduction
+from ecsgen.model import (
+    FLOAT_REDUCTIONS,
+    SETTINGS,
+    Component,
+    Kernel,
+    Mark,
+    Names,
+    Project,
+    Reduction,
+)
 from ecsgen.model.schedules import arguments_of, asks_for_time, resolve_calls
 from ecsgen.model.snapshot_schema import Document
 from ecsgen.policies import list_keys, list_policies
+from ecsgen.policies.index import KEY as INDEX
+from ecsgen.policies.unique import KEY as UNIQUE
 
 _TYPE: Final = re.compile(r"\b\w+\b(?!:)")
 """A word that is not the name of an argument."""
@@ -310,6 +321,7 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     if diff.old.project is None or diff.new.project is None:
         return
     old, new = diff.old.project.by_name[old_name], diff.new.project.by_name[name]
+    _compare_indexes(diff, old, new)
     has_manager = diff.new.saved["components"][name]["in"] == "managers"
     if old.release and not new.release and has_manager:
         title, mark = quote(name), diff.marks.component(name, "release", "destroy")
@@ -327,6 +339,25 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     ):
         marks = {method: diff.marks.method(name, method, key) for method in was}
         _compare_texts(diff, f"the {what} {{}} of {quote(name)}", change_text, was, is_, marks)
+
+
+def _compare_indexes(diff: Comparison, old: Component, new: Component) -> None:
+    """Report fields that are indexed no more, or now, so that their columns are read-only."""
+    fields = {field.name: field for field in new.fields}
+    former = diff.new.history.fields_of(new.name)
+    for was in old.fields:
+        field = fields.get(find_present_name(was.name, fields, former) or "")
+        if field is None or INDEX.value(was) == INDEX.value(field):
+            continue
+        mark, title = diff.marks.field(new.name, field.name), quote(f"{new.name}.{field.name}")
+        if INDEX.value(was):
+            gone = f"rows_of_{was.name} and rows_of_{was.name}_many are gone"
+            hint = "write 'index: true', or change the code"
+            diff.report.add("E953", f"{title} is not indexed: {gone}", mark, hint)
+        elif not UNIQUE.value(was):
+            message = f"{title} is indexed: data.{field.name} is read-only"
+            hint = "leave 'index: true' out, or write it by setters and assignment"
+            diff.report.add("E953", message, mark, hint)
 
 
 def _compare_texts(

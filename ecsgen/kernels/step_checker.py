@@ -482,8 +482,8 @@ def _refuse_guarded(
     target: tree.FieldValue | tree.ReferencedField, fields: Iterable[Field], node: ast.expr
 ) -> None:
     field = next(field for field in fields if field.name == target.name)
-    for key, _ in field.options:
-        message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
+    if dict(field.options).get("unique"):
+        message = f"a kernel cannot assign to {quote(target.text)}: it is unique"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
         raise KernelError("E805", message, node, hint)
 

@@ -51,6 +51,10 @@ _POLICIES: Final = (
 )
 
 
+_UNSAVED: Final = ("index",)
+"""Keys of fields that say nothing about saved rows."""
+
+
 def _component(component: Component) -> Document:
     grid, on = component.grid, component.on
     rows_on = {} if on is None else {"on": on.capacity}  # 0 for any number
@@ -71,7 +75,7 @@ def _field(field: Field) -> Document:
         "cold": COLD in field.tags,
         "split": field.split,
         "unit": field.unit,
-        **dict(field.options),
+        **{key: value for key, value in field.options if key not in _UNSAVED},
     }
 
 

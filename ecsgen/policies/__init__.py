@@ -17,7 +17,7 @@ from typing import Any, Literal
 from ecsgen.model import Component
 from ecsgen.policies.policy import Key, Policy
 
-__all__ = ["Policy", "list_keys", "list_policies", "max_rows", "select_policies"]
+__all__ = ["Policy", "field_words", "list_keys", "list_policies", "max_rows", "select_policies"]
 
 
 @cache
@@ -32,6 +32,11 @@ def list_policies() -> tuple[Policy, ...]:
 def list_keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
     """Return the keys that policies add to the documents of components, or of fields."""
     return tuple(key for policy in list_policies() for key in policy.keys if key.of == of)
+
+
+def field_words(spec: object) -> list[tuple[str, str]]:
+    """Return the keys of policies in a field's document, each with a word for such fields."""
+    return [(key.name, key.is_what) for key in list_keys("field") if getattr(spec, key.name)]
 
 
 def max_rows(component: Component) -> int:

@@ -192,6 +192,8 @@ class Key(Generic[T]):
     """The value without the policy."""
     help: str
     of: Literal["component", "field"] = "component"
+    adjective: str = ""
+    """A word for fields with the key, if it is not the name."""
     off_text: str = ""
     """Words of a diagnostic for the key when it is off."""
     reject: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
@@ -206,6 +208,11 @@ class Key(Generic[T]):
         """Return the value of a component or field."""
         value: T = dict(holder.options).get(self.name, self.off)
         return value
+
+    @property
+    def is_what(self) -> str:
+        """A word for fields with the key."""
+        return self.adjective or self.name
 
     def info(self) -> tuple[Any, FieldInfo]:
         """Return the key as an argument of pydantic's `create_model`."""

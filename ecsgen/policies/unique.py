@@ -6,7 +6,8 @@ from ecsgen.model import BaseType, FieldType
 from ecsgen.policies.policy import FieldLoss, Key, Policy, Refusal
 
 
-def _reject(component: Any, field: Any, type_: FieldType) -> Refusal | None:
+def reject_search(component: Any, field: Any, type_: FieldType) -> Refusal | None:
+    """Return why no row can be found by a field's value."""
     if type_.shape or type_.base is BaseType.OBJECT:
         return Refusal(f"it is of type {type_.text}", "type", is_of_field=True)
     if component.cold == "indirect" and field.is_cold:
@@ -22,7 +23,7 @@ KEY: Final[Key[bool]] = Key(
     off=False,
     help="No two instances have equal values, and `find_<field>` and `find_<field>_many` find them "
     "by value. `data.<field>` is read-only, kernels only read it.",
-    reject=_reject,
+    reject=reject_search,
     refusal="E113",
     methods=("find_{x}", "find_{x}_many"),
     method_is="the search for values",

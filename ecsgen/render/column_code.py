@@ -10,7 +10,7 @@ from typing import ClassVar
 from ecsgen.model import BaseType, Field, FieldType
 from ecsgen.model.columns import Column, split_parts
 from ecsgen.model.types import SCALARS
-from ecsgen.policies.unique import KEY
+from ecsgen.policies import index, unique
 from ecsgen.render.text.formatting import (
     call,
     collection,
@@ -580,7 +580,9 @@ class CheckedColumnCode(ColumnCode):
     @property
     def guard(self) -> str:
         assert self.field is not None
-        return "unique" if KEY.value(self.field) else "occupant"
+        if index.KEY.value(self.field):
+            return "index"
+        return "unique" if unique.KEY.value(self.field) else "occupant"
 
     def view(self, holder: str, bound: str) -> str:
         return f"read_only({super().view(holder, bound)})"
@@ -601,5 +603,5 @@ class CheckedColumnCode(ColumnCode):
 def make_column_code(column: Column, component: str, before: int) -> ColumnCode:
     """Return a column of the rows' buffer as templates need it."""
     field = column.field
-    is_checked = field is not None and (KEY.value(field) or field.is_cell_reference)
+    is_checked = field is not None and bool(field.options or field.is_cell_reference)
     return (CheckedColumnCode if is_checked else ColumnCode)(column, component, before)

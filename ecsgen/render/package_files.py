@@ -15,6 +15,7 @@ from ecsgen.config import Backend, Options
 from ecsgen.files.output_paths import TESTS
 from ecsgen.model import History, Kernel, Project, World
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
+from ecsgen.policies.index import INDEX
 from ecsgen.render import generated_tests
 from ecsgen.render.components.chunk_code import (
     archetype_subjects,
@@ -128,7 +129,10 @@ def _package(project: Project) -> Iterator[Output]:
         "ParcelError": sharded,
         "ShardError": sharded,
         "FullCellError": any(component.on for component in project.components),
-        "Neighbours": any(component.space or component.grid for component in project.components),
+        "Neighbours": any(
+            component.space or component.grid or INDEX.applies(component)
+            for component in project.components
+        ),
     }
     exported = tuple(name for name, is_needed in also.items() if is_needed)
     modules = tuple(_exported(project, parts))

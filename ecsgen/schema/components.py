@@ -165,7 +165,7 @@ class _Builder:
             if refusal is not None:
                 mark = draft.key_mark(*(path if refusal.is_of_field else ()), refusal.key)
                 why = f"{refusal.why} on line {mark.line}"
-                message = f"the field {quote(name)} cannot be {key}: {why}"
+                message = f"the field {quote(name)} cannot be {_KEYS[key].is_what}: {why}"
                 self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:

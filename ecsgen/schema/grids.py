@@ -7,10 +7,9 @@ from typing import Final
 
 from ecsgen.diagnostics import quote
 from ecsgen.model import BaseType, Field, Grid, Mark, Occupancy
-from ecsgen.policies import list_keys
-from ecsgen.policies.policy import collect_options
+from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration
-from ecsgen.schema.document_specs import ComponentSpec, FieldSpec, GridSpec, OnSpec, WorldSpec
+from ecsgen.schema.document_specs import ComponentSpec, GridSpec, OnSpec, WorldSpec
 from ecsgen.schema.policy_keys import format_key, is_set
 
 MOST_AXES: Final = 3
@@ -61,11 +60,9 @@ def _check_cell_fields(draft: Declaration[ComponentSpec]) -> None:
     for name in _names(draft):
         if name in ("offset", "distance"):
             _report_taken(draft, name, f"neighbours have {quote(name)}")
-    for name, form in draft.spec.fields_.items():
-        for key, _ in (
-            collect_options(list_keys("field"), form) if isinstance(form, FieldSpec) else ()
-        ):
-            message = f"the field {quote(name)} of cells cannot be {key}"
+    for name, form in draft.spec.long_fields.items():
+        for key, word in field_words(form):
+            message = f"the field {quote(name)} of cells cannot be {word}"
             draft.report("E518", message, draft.key_mark("fields", name, key))
 
 
@@ -149,7 +146,8 @@ def _is_no_cell_reference(
     elif field.split:
         why = f"{quote(field.name)} is split"
     elif field.options:
-        why = f"{quote(field.name)} cannot be {field.options[0][0]}: it is the cell of a row"
+        _, word = field_words(draft.spec.long_fields[field.name])[0]
+        why = f"{quote(field.name)} cannot be {word}: it is the cell of a row"
     elif draft.spec.cold == "indirect" and "cold" in field.tags:
         why = f"{quote(field.name)} is in the second, cold buffer"
     if why:

@@ -8,8 +8,7 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Kernel, Mark, Query, ScheduleEntry, World
-from ecsgen.policies import list_keys
-from ecsgen.policies.policy import collect_options
+from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
 from ecsgen.schema.grids import check_grids
@@ -310,8 +309,8 @@ class _Builder:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._draft.report("E506", message, mark)
             for name, field in member.spec.long_fields.items():
-                for key, _ in collect_options(list_keys("field"), field):
-                    message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
+                for key, what in field_words(field):
+                    message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {what}"
                     location = member.key_mark("fields", name, key).place
                     self._draft.report("E506", f"{message} ({location})", mark)
 

@@ -31,9 +31,9 @@ EXPORTED: Final = {
 has its copies of these where it is installed."""
 SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
+    ".base.handles": "Neighbours",
     ".kernels.seeding": "Draws",
     ".shards.parcels": "ParcelError ShardError",
-    ".kernels.spaces.spatial": "Neighbours",
 }
 """Public names of the library that only packages with certain schemas have, by module."""
 

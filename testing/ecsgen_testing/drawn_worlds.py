@@ -291,7 +291,7 @@ def put_column(manager: Any, field: str, cells: NDArray[Any]) -> None:
     """Write a field of all rows; one in several columns row by row."""
     column = getattr(manager.data, field, None)
     if column is not None:
-        column[...] = cells
+        setattr(manager.data, field, cells)
         return
     for row in rows_of(manager):
         getattr(manager, f"set_{field}")(row, cells[row].tolist())

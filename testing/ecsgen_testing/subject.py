@@ -354,6 +354,8 @@ class Subject:
     """The fields that live in a second buffer."""
     cold_columns: tuple[Column, ...] = ()
     """The columns that this buffer should have."""
+    indexed: tuple[str, ...] = ()
+    """The fields whose rows are found by value."""
 
     starts_active: bool = True
     reserve: int = 0

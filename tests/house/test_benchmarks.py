@@ -44,6 +44,7 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
+    "index.py": ("--rows", "200", "--rounds", "1"),
     "turns.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
     "language.py": ("--rounds", "1", "--backends", "numpy"),
     "sweeps.py": ("--runs", "4", "--rounds", "1"),

@@ -145,7 +145,7 @@ class Schemas:
         draft = Draft(name, self._policies())
         unowned = draft.keys.get("owner") == "none"
         fields = self._fields(least=1 if unowned else 0)
-        draft.fields = {name: self._unique(kind) for name, kind in fields.items()}
+        draft.fields = {name: self._findable(kind) for name, kind in fields.items()}
         if draft.keys.get("cold") == "indirect" and "cold" not in str(draft.fields):
             draft.fields["far"] = f"{{type: {self.random.choice(NUMBERS)}, tags: [cold]}}"
         return draft
@@ -239,10 +239,12 @@ class Schemas:
         names = self.random.sample(WORDS.split(), count)
         return {name: self._field() for name in names}
 
-    def _unique(self, kind: str) -> str:
-        """Return the type of a field, no two rows of which have the same value, if it is drawn."""
+    def _findable(self, kind: str) -> str:
+        """Return the type of a field, which is unique or indexed if that is drawn."""
         suits = re.search(r'type: "[^"]*[^"\]]"', kind) and not NEVER_UNIQUE.search(kind)
-        return f"{kind[:-1]}, unique: true}}" if suits and self.random.random() < 0.1 else kind
+        draw = self.random.random() if suits else 1.0
+        key = "unique" if draw < 0.1 else "index" if draw < 0.5 else ""
+        return f"{kind[:-1]}, {key}: true}}" if key else kind
 
     def _field(self) -> str:
         """Return the type of a field with its default, tags and storage."""

@@ -52,7 +52,8 @@ def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> Non
         numbers = {f"_{name}" for facts in of_files for name in facts.numbers}
         assert columns - {"entity"} == links, component.name
         # objects of managers, caches and counts that follow from others
-        derived = {"_cold", "_count", "_kernels", "_world_kernels", "_n_grouped", "_indexes"}
+        derived = {"_cold", "_count", "_kernels", "_world_kernels", "_n_grouped"}
+        derived |= {"_indexes", "_field_indexes"}
         assert state - derived == numbers - {"_n_cold"}, component.name
         assert max_rows(document) == (policies.max_rows(component) or MAX_ROWS)
 
@@ -81,7 +82,7 @@ def test_keys_mean_the_same_in_files() -> None:
         for number in (spans[key.name][0] - 1, spans[key.name][-1] + 1):
             with pytest.raises(ValidationError):
                 form.validate_python(number)
-    assert {key.name for key in policies.list_keys("field")} == {"unique"}
+    assert {key.name for key in policies.list_keys("field")} == {"unique", "index"}
 
 
 def test_each_policy_and_part_is_in_use(project: Project) -> None:

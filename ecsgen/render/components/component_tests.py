@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.model.types import SCALARS
+from ecsgen.policies.index import KEY as INDEX_KEY
 from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.text.formatting import call, collection
@@ -67,17 +68,19 @@ class ComponentTests:
 
     @property
     def _guarded(self) -> dict[str, list[Field]]:
-        """Fields that have policies, by the policies' keys."""
+        """Fields that only cases of their policies know, by the policies' keys."""
         fields_by_key: dict[str, list[Field]] = {}
         for field in self.component.fields:
-            for key, _ in field.options:
+            for key, _ in field.options if not INDEX_KEY.value(field) else ():
                 fields_by_key.setdefault(key, []).append(field)
         return fields_by_key
 
     @property
     def fields(self) -> str:
         """Fields without policies, as an argument of the subject."""
-        plain = [_field(f) for f in self.component.fields if not (f.options or f.is_cell_reference)]
+        known = [f for fields in self._guarded.values() for f in fields]
+        fields = self.component.fields
+        plain = [_field(f) for f in fields if not (f in known or f.is_cell_reference)]
         return collection("fields=", plain, 4) + ","
 
     @property
@@ -107,6 +110,8 @@ class ComponentTests:
         if self.code.cold:
             columns = [_column(code.column) for code in self.code.cold.stored]
             lines.append(collection("cold_columns=", columns, 4).lstrip())
+        if indexed := [literal(f.name) for f in fields if INDEX_KEY.value(f)]:
+            lines.append(collection("indexed=", indexed, 4).lstrip())
         for key, guarded in self._guarded.items():
             lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
         if self.grid:

@@ -17,8 +17,10 @@ from ecsgen.model.typed_tree import (
     Local,
     Neighbourhood,
     Program,
+    ReferencedField,
     Step,
 )
+from ecsgen.policies.index import is_indexed
 from ecsgen.render.kernel_methods.arguments import make_argument_codes, make_reduced_codes
 from ecsgen.render.kernel_methods.row_sources import (
     ChunkSource,
@@ -141,7 +143,25 @@ class KernelMethod(ABC):
     def text(self, statements: Iterable[str], end: str) -> str:
         """Return the method: its statements, then `end`, which is indented already."""
         head = f'{self.signature}\n    """{self.docstring}\n    """'
-        return "\n".join([head, *(f"    {line}" for line in statements), end])
+        lines = (f"    {line}" for line in (*statements, *self._index_lines))
+        return "\n".join([head, *lines, end])
+
+    @property
+    def _index_lines(self) -> list[str]:
+        """Statements that let indexes forget what the kernels are going to write."""
+        lines = []
+        for step in (step for kernel in self.kernels for step in kernel.program.actions):
+            match step.target:
+                case FieldValue(name=name, owner=owner):
+                    component = self.source.components[owner]
+                case ReferencedField(component=owner, name=name):
+                    component = self.source.managers.components[owner]
+                case _:
+                    continue
+            if is_indexed(component, name):
+                data = self.source.managers.data(owner)
+                lines.append(f"{data}._forget_index({literal(name)})")
+        return list(dict.fromkeys(lines))
 
     @property
     def _effects(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import short_repr
+from .fast_typing import NamedTuple
 
 Entity = NewType("Entity", int)
 """An entity: `generation << index_bits | index`."""
@@ -33,6 +34,15 @@ RowArray: TypeAlias = NDArray[np.intp]
 Columns: TypeAlias = dict[str, NDArray[Any]]
 RowClass: TypeAlias = type[tuple[Any, ...]]
 """A component is named by the class of its rows."""
+
+
+class Neighbours(NamedTuple):
+    """Rows found for each of k points, cells or values: of i `rows[starts[i] : starts[i + 1]]`."""
+
+    starts: RowArray
+    """Shape (k + 1,)."""
+    rows: RowArray
+
 
 NULL_ENTITY: Final = Entity(0)
 """Never alive: generations start at 1."""

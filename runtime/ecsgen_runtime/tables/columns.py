@@ -182,6 +182,10 @@ class Rows(ColumnsBase):
         """Return all rows in use, ascending."""
         return np.arange(self._n)
 
+    def _used_among(self, rows: RowArray) -> RowArray:
+        """Return those of k rows that are in use; O(k)."""
+        return rows[rows < self._n]
+
     def capacity_for(self, count: int) -> int:
         """Return the capacity that `count` more instances need."""
         return self._n + count
@@ -360,6 +364,11 @@ class OwnedRows(Rows):
 def used_rows(rows: Rows) -> RowArray:
     """Return all rows in use, ascending; O(n)."""
     return rows._used_rows()
+
+
+def used_among(rows: Rows, numbers: RowArray) -> RowArray:
+    """Return those of k row numbers that are in use; O(k)."""
+    return rows._used_among(numbers)
 
 
 def owner_column(rows: OwnedRows) -> EntityArray:

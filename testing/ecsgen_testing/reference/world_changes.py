@@ -41,9 +41,9 @@ def write_column(copy: World, world: Any, name: str, field: str) -> None:
             getattr(manager, f"set_{field}")(row, cell)
     elif column.flags.writeable:
         column[rows] = cells
-    else:  # cells of a grid, which rows that are to be removed may still have
+    else:  # indexed, or cells of a grid, which rows that are to be removed may still have
         getattr(manager.data, f"_{field}_column")[rows] = cells
-        manager.data._cell_occupants.forget()
+        manager.data.drop_row_caches()
 
 
 def _write_chunks(copy: World, world: Any, name: str, field: str, cells: NDArray[Any]) -> None:

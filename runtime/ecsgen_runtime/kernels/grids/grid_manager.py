@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.callbacks import Dispatch
-from ...base.handles import NIL, Id, IdArray, Instance, RowArray
+from ...base.handles import NIL, Id, IdArray, Instance, Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...managers.manager import BaseManager
 from ...managers.row_proxies import ProxyT, iter_tracking_proxies, proxy_of_id
@@ -19,7 +19,6 @@ from ...tables.buffers import round_up_rows, split_columns
 from ...tables.columns import Rows, used_rows
 from ...tables.placement import is_integer
 from ...values.array_coercion import as_entities
-from ..spaces.spatial import Neighbours
 from .grid_layout import (
     FIRST_CELL,
     GridLayout,

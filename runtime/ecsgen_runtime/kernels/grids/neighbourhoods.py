@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...base.errors import short_repr
-from ...base.handles import RowArray
+from ...base.handles import Neighbours, RowArray
 from ...managers.policies.ids import stale_id_error
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
-from ..spaces.spatial import Neighbours
 from .grid_layout import HEX, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
 CellPairs = tuple[RowArray, RowArray]

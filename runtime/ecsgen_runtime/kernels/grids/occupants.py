@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import FullCellError
-from ...base.handles import Columns, Id, RowArray
+from ...base.handles import Columns, Id, Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...entities.entity_manager import EntityManagerBase
 from ...managers.manager import Manager
 from ...managers.policies.ids import stale_id_error
 from ...managers.policies.owners import Owned, Unowned
 from ...tables.columns import OwnedRows, Rows, owner_column
-from ..spaces.spatial import Neighbours
 from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
 from .grid_manager import GridManager
 from .neighbourhoods import (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import short_repr
 from ...base.fast_typing import NamedTuple
-from ...base.handles import EntityArray, RowArray
+from ...base.handles import EntityArray, Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...managers.manager import Manager
 from ...managers.policies.owners import Owned
@@ -33,14 +33,6 @@ class SpaceLayout(NamedTuple):
     """Attribute with the number of visible rows."""
     wrap: tuple[float, ...]
     """Size of each axis; 0 where it is open."""
-
-
-class Neighbours(NamedTuple):
-    """Rows near k points: those of point i are `rows[starts[i] : starts[i + 1]]`."""
-
-    starts: RowArray
-    """Shape (k + 1,)."""
-    rows: RowArray
 
 
 class Spatial(Manager):

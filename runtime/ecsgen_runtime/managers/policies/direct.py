@@ -63,6 +63,11 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
+    def _used_among(self, rows: RowArray) -> RowArray:
+        rows = super()._used_among(rows)
+        is_used: NDArray[np.bool_] = self._entity_column[rows] != NULL_ENTITY
+        return rows[is_used]
+
     def clear_objects(self, removed: RowArray) -> None:
         self.empty_objects(removed)
 

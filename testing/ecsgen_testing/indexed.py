@@ -1,0 +1,82 @@
+"""Fields whose rows are found by value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis.stateful import invariant
+from numpy.typing import NDArray
+
+from .common_cases import Cases
+from .state_machine import ManagerStateMachine
+from .subject import Field, Subject, refuses
+
+
+def _values(field: Field, cells: NDArray[Any]) -> list[Any]:
+    """Return values that a field takes, of stored cells."""
+    if cells.dtype.kind != "S":
+        values: list[Any] = cells.tolist()
+        return values
+    texts: list[bytes] = cells.tolist()
+    return [text.decode() for text in texts] if isinstance(field.default, str) else texts
+
+
+def check_index(subject: Subject, m: Any, used: list[int]) -> None:
+    """Compare what indexes find with searches of the columns."""
+    for field in (f for f in subject.fields if f.name in subject.indexed):
+        column = getattr(m.data, field.name)
+        cells = np.concatenate((column[used][:6], field.array([field.default])))
+        values = _values(field, cells)
+        expected = [np.flatnonzero(column == cell) for cell in cells]
+        expected = [rows[np.isin(rows, used)] for rows in expected]
+        for value, rows in zip(values[-2:], expected[-2:], strict=True):
+            rows_found = getattr(m, f"rows_of_{field.name}")(value)
+            assert rows_found.tolist() == rows.tolist()
+        starts, rows = getattr(m, f"rows_of_{field.name}_many")(values)
+        assert starts.tolist() == [0, *np.cumsum([len(rows) for rows in expected])]
+        assert rows.tolist() == np.concatenate(expected).tolist()
+
+
+class IndexRules(ManagerStateMachine):
+    """Rows are found by their values, whatever happens to them."""
+
+    @invariant()
+    def values_are_found(self) -> None:
+        used = self.used()
+        if used:
+            check_index(self.subject, self.manager, used)
+
+
+class IndexCases(Cases):
+    """Rows are found by values that any number of them may have."""
+
+    def test_rows_are_found_by_their_values(self) -> None:
+        for name in self.subject.indexed:
+            field = self._field(name)
+            _, m, _ = self.filled(5)
+            check_index(self.subject, m, [*range(5)])
+            getattr(m, f"set_{name}")(2, getattr(m, name)(4))
+            check_index(self.subject, m, [*range(5)])
+            setattr(m.data, name, getattr(m.data, name)[::-1].copy())
+            check_index(self.subject, m, [*range(5)])
+            for value, error in field.wrong():
+                refuses(error, name, getattr(m, f"rows_of_{name}"), value)
+                refuses(error, name, getattr(m, f"rows_of_{name}_many"), [value])
+            refuses(TypeError, getattr(m, f"rows_of_{name}_many"), getattr(m, name)(0))
+            assert getattr(m, f"rows_of_{name}_many")([]).starts.tolist() == [0]
+
+    def test_indexed_columns_are_read_only(self) -> None:
+        _, m, _ = self.filled(3)
+        for name in self.subject.indexed:
+            refuses(ValueError, "read-only", getattr(m.data, name).fill, 0)
+
+    def test_an_index_holds_memory(self) -> None:
+        _, m, _ = self.filled(3)
+        name, before = self.subject.indexed[0], m.nbytes
+        column = getattr(m.data, name)
+        getattr(m, f"rows_of_{name}_many")(_values(self._field(name), column[:1]))
+        assert m.nbytes > before
+
+    def _field(self, name: str) -> Field:
+        return next(f for f in self.subject.fields if f.name == name)
