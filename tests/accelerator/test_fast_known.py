@@ -32,7 +32,17 @@ SCHEMAS = {
     "others": ROOT / "tests" / "more_policies.yaml",
 }
 ONE_ROW_METHODS = {"accessors": "row", "destroy_row": "_destroy_row"}
-LEFT_TO_PYTHON = {"ring", "unique", "grouped", "many", "indirect", "objects", "cells", "occupant"}
+LEFT_TO_PYTHON = {
+    "ring",
+    "unique",
+    "index",
+    "grouped",
+    "many",
+    "indirect",
+    "objects",
+    "cells",
+    "occupant",
+}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """
