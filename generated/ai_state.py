@@ -505,7 +505,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             row = self._require_row(row)
         return Animation(data._animation_cells[row])
 
-    def set_animation(self, row: int, value: Animation | int, /) -> None:
+    def set_animation(self, row: int, value: Animation | int | str, /) -> None:
         """Set `animation` of a row."""
         _value = _ANIMATION_FIELD.to_cell(value)
         data = self.data
@@ -552,7 +552,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             row = self._require_row(row)
         return Loot(data._loot_cells[row])
 
-    def set_loot(self, row: int, value: Loot | int, /) -> None:
+    def set_loot(self, row: int, value: Loot | int | str, /) -> None:
         """Set `loot` of a row."""
         _value = _LOOT_FIELD.to_cell(value)
         data = self.data
@@ -633,10 +633,10 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         entity: Entity,
         /,
         *,
-        animation: Animation | int = _ANIMATION_DEFAULT,
+        animation: Animation | int | str = _ANIMATION_DEFAULT,
         energy: float = _ENERGY_DEFAULT,
         goal: ArrayLike = _GOAL_DEFAULT,
-        loot: Loot | int = _LOOT_DEFAULT,
+        loot: Loot | int | str = _LOOT_DEFAULT,
         min_drops: int = _MIN_DROPS_DEFAULT,
         max_drops: int = _MAX_DROPS_DEFAULT,
         chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT,

@@ -73,7 +73,7 @@ class ArmorValues(TypedDict, total=False):
     """Fields of one row; fields left out have defaults, or stay as they are."""
 
     points: int
-    element: Element | int
+    element: Element | int | str
 
 
 class ArmorData(ChunkColumns, HotColumns):
@@ -143,7 +143,7 @@ class ArmorData(ChunkColumns, HotColumns):
     def _one(
         *,
         points: int = _POINTS_DEFAULT,
-        element: Element | int = _ELEMENT_DEFAULT,
+        element: Element | int | str = _ELEMENT_DEFAULT,
     ) -> tuple[Any, ...]:
         """Check the fields of one new row."""
         _points_ = _POINTS_DEFAULT
@@ -194,4 +194,4 @@ class ArmorRef(ChunkProxy):
     _COMPONENT: ClassVar = Armor
 
     points: ProxyField[int, int] = ChunkValue.cell("points")
-    element: ProxyField[Element, Element | int] = ChunkValue.of("element")
+    element: ProxyField[Element, Element | int | str] = ChunkValue.of("element")

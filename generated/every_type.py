@@ -1157,7 +1157,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             row = self._require_row(row)
         return Mode(data._mode_cells[row])
 
-    def set_mode(self, row: int, value: Mode | int, /) -> None:
+    def set_mode(self, row: int, value: Mode | int | str, /) -> None:
         """Set `mode` of a row."""
         _value = _MODE_FIELD.to_cell(value)
         data = self.data
@@ -1190,7 +1190,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             row = self._require_row(row)
         return Access(data._access_cells[row])
 
-    def set_access(self, row: int, value: Access | int, /) -> None:
+    def set_access(self, row: int, value: Access | int | str, /) -> None:
         """Set `access` of a row."""
         _value = _ACCESS_FIELD.to_cell(value)
         data = self.data
@@ -1366,9 +1366,9 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         matrix: ArrayLike = _MATRIX_DEFAULT,
         ones: ArrayLike = _ONES_DEFAULT,
         switches: ArrayLike = _SWITCHES_DEFAULT,
-        mode: Mode | int = _MODE_DEFAULT,
+        mode: Mode | int | str = _MODE_DEFAULT,
         modes: ArrayLike = _MODES_DEFAULT,
-        access: Access | int = _ACCESS_DEFAULT,
+        access: Access | int | str = _ACCESS_DEFAULT,
         target: Entity | int = _TARGET_DEFAULT,
         targets: ArrayLike = _TARGETS_DEFAULT,
         title: str = _TITLE_DEFAULT,

@@ -252,7 +252,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             row = self._require_row(row)
         return Condition(data._condition_cells[row])
 
-    def set_condition(self, row: int, value: Condition | int, /) -> None:
+    def set_condition(self, row: int, value: Condition | int | str, /) -> None:
         """Set `condition` of a row."""
         _value = _CONDITION_FIELD.to_cell(value)
         data = self.data
@@ -314,7 +314,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         entity: Entity,
         /,
         *,
-        condition: Condition | int = _CONDITION_DEFAULT,
+        condition: Condition | int | str = _CONDITION_DEFAULT,
         exposed: bool = _EXPOSED_DEFAULT,
         days: int = _DAYS_DEFAULT,
     ) -> Instance:

@@ -335,7 +335,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             row = self._require_row(row)
         return Effect(data._effect_cells[row])
 
-    def set_effect(self, row: int, value: Effect | int, /) -> None:
+    def set_effect(self, row: int, value: Effect | int | str, /) -> None:
         """Set `effect` of a row."""
         _value = _EFFECT_FIELD.to_cell(value)
         data = self.data
@@ -429,7 +429,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         entity: Entity,
         /,
         *,
-        effect: Effect | int = _EFFECT_DEFAULT,
+        effect: Effect | int | str = _EFFECT_DEFAULT,
         strength: float = _STRENGTH_DEFAULT,
         remaining: float = _REMAINING_DEFAULT,
         caster: Entity | int = _CASTER_DEFAULT,

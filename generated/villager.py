@@ -525,7 +525,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             return _LOOT_DEFAULT
         return Loot(data._cold._loot_cells[_cold_row])
 
-    def set_loot(self, row: int, value: Loot | int, /) -> None:
+    def set_loot(self, row: int, value: Loot | int | str, /) -> None:
         """Set `loot` of a row."""
         _value = _LOOT_FIELD.to_cell(value)
         data = self.data
@@ -638,7 +638,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         *,
         energy: float = _ENERGY_DEFAULT,
         goal: ArrayLike = _GOAL_DEFAULT,
-        loot: Loot | int = _LOOT_DEFAULT,
+        loot: Loot | int | str = _LOOT_DEFAULT,
         chance_of_drop: float = _CHANCE_OF_DROP_DEFAULT,
         home: ArrayLike = _HOME_DEFAULT,
         nickname: str = _NICKNAME_DEFAULT,

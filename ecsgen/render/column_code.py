@@ -271,7 +271,9 @@ class ColumnCode:
         if self.column.shape:
             return "ArrayLike"
         kind = self.scalar_type
-        return f"{kind} | int" if self.is_enum or kind in ("Entity", "Id") else kind
+        if self.is_enum:
+            return f"{kind} | int | str"
+        return f"{kind} | int" if kind in ("Entity", "Id") else kind
 
     @property
     def many_type(self) -> str:

@@ -195,7 +195,12 @@ class Enum(Field):
             outside = 1 << highest.bit_length()
             self.members += [self.members[0] | self.members[-1], enum(0)]
         self.elements = st.sampled_from(self.members)
-        self.refused = ((outside, ValueError), (-1, ValueError), *_of_wrong_type(1.0, True, None))
+        self.refused = (
+            (outside, ValueError),
+            (-1, ValueError),
+            ("?", ValueError),
+            *_of_wrong_type(1.0, True, None),
+        )
 
     def element(self, k: int) -> Any:
         return self.members[k % len(self.members)]

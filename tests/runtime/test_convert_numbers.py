@@ -326,7 +326,7 @@ values = st.one_of(
     st.sampled_from([*Mode, *Sparse, *Traits, Traits.BOTH, Traits(0), Traits(4), Other.IDLE]),
     st.sampled_from([2**63 + 1, 2**63, 2**64, 2**64 + 3, -(2**63), 10**5000, 256, 259]),
     st.sampled_from(
-        [True, np.True_, 1.0, np.float64(1), None, "IDLE", np.timedelta64(1, "s"), Mode]
+        [True, np.True_, 1.0, np.float64(1), None, "IDLE", "BURNS", np.timedelta64(1, "s"), Mode]
     ),
     st.integers(-2, 20).map(np.int8),
     st.integers(0, 80).map(np.uint64),
@@ -338,6 +338,8 @@ def oracle(which: int, value: Any) -> int | type:
     enum = ENUMS[which]
     if isinstance(value, np.ndarray):
         value = int(value)
+    if isinstance(value, str):
+        return int(enum[value]) if value in enum.__members__ else ValueError
     if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, WHOLE):
         return TypeError
     if isinstance(value, IntEnum | IntFlag) and type(value) is not enum:
@@ -403,6 +405,29 @@ def test_a_gap_is_no_member() -> None:
     for array in (np.array([2, 1]), np.array([2, 1], np.uint8), [2, 1]):
         with pytest.raises(ValueError, match=r"^C\.f: 1 is no member of Gap \(at position 1\)$"):
             ENUMS_FIELDS[3].to_column(array, 2)
+
+
+@pytest.mark.parametrize("dtype", [None, "U8", "S8", object, np.dtypes.StringDType()])
+def test_names_of_members(dtype: Any) -> None:
+    names = ["RUN", "IDLE", "RUN"]
+    cells = ENUMS_FIELDS[0].to_column(names if dtype is None else np.array(names, dtype), 3)
+    assert cells.tolist() == [2, 0, 2]
+    assert cells.dtype == "u1"
+    wrong = [*names, "WALL"]
+    message = r"^C\.f: 'WALL' is no member of Mode; did you mean 'WALK'\? \(at position 3\)$"
+    with pytest.raises(ValueError, match=message):
+        ENUMS_FIELDS[0].to_column(wrong if dtype is None else np.array(wrong, dtype), 4)
+
+
+def test_names_of_flags_and_shaped_fields() -> None:
+    assert ENUMS_FIELDS[2].to_cell("FLIES|BURNS") == 17
+    assert ENUMS_FIELDS[2].to_column(["BOTH", "SWIMS | BURNS", 1], 3).tolist() == [3, 18, 1]
+    with pytest.raises(ValueError, match=r"^C\.f: 'FLIES\|' is no member of Traits"):
+        ENUMS_FIELDS[2].to_cell("FLIES|")
+    field = EnumField("C.f", Mode, "u8", (2,))
+    assert field.to_cell(("RUN", Mode.WALK)) == (2, 1)
+    assert field.to_column([["RUN", "IDLE"], ["WALK", "RUN"]], 2).tolist() == [[2, 0], [1, 2]]
+    assert field.to_column([], 0).dtype == "u1"
 
 
 def test_shaped_and_in_bulk() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tables.table_arguments import member_number
 from ..values import interchange
 from ..values.array_coercion import field_order
+from ..values.field_types import member_number
 
 if TYPE_CHECKING:
     from ..values.field_types import Field

@@ -21,6 +21,14 @@ def format_list(parts: Iterable[str]) -> str:
     return ", ".join([*first[:_SHOWN], *["…"][: len(first) - _SHOWN]])
 
 
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return what an error adds if one of the known names is near; else nothing."""
+    from difflib import get_close_matches  # a slow import, for errors alone
+
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def query_text(
     all: Sequence[str],
     any: Sequence[str] = (),

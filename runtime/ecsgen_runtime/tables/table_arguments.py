@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum, IntFlag
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import short_repr
 from ..values import interchange
 from ..values.array_coercion import is_array_like, to_array
-from ..values.field_tables import did_you_mean, unknown_field_error
+from ..values.field_tables import unknown_field_error
 from ..values.field_types import Converter, FieldTable
 from .buffers import copied_if_view
 from .html_reprs import element_names
@@ -20,30 +18,6 @@ from .html_reprs import element_names
 _IGNORED: Final = "entity"
 _OF_PANDAS: Final = "__index_level_"
 """Prefix of pandas' names for row labels that have no name."""
-
-
-def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
-    """Return the number of a member, or raise ValueError."""
-    number = enum.__members__.get(member)
-    if number is not None:
-        return int(number)
-    hint = did_you_mean(member, list(enum.__members__))
-    raise ValueError(f"{name}: {short_repr(member)} is no member of {enum.__name__}{hint}")
-
-
-def named_numbers(name: str, enum: type[IntEnum | IntFlag], values: Any) -> Any:
-    """Return lists or arrays in which names of members became numbers; other values as they are.
-
-    ValueError for a name that no member has.
-    """
-    if isinstance(values, str):
-        return member_number(name, enum, values)
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
-        return values
-    if isinstance(values, list | tuple | np.ndarray):
-        items = values.tolist() if isinstance(values, np.ndarray) else values
-        return [named_numbers(name, enum, item) for item in items]
-    return values
 
 
 def table_columns(
@@ -107,12 +81,10 @@ def _no_table(component: str, table: object) -> TypeError:
 
 
 def _prepared(field: Converter, column: Any) -> Any:
-    """Return a column that a bulk call takes: with numbers for names, and objects in a list."""
+    """Return a column that a bulk call takes: with objects in a list."""
     if field.dtype is None and hasattr(column, "to_pylist"):
         interchange.refuse_nulls(column, field.name)
         return column.to_pylist()
-    if field.enum is not None and not interchange.is_foreign_column(type(column)):
-        return named_numbers(field.name, field.enum, column)
     return column
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import IntEnum, IntFlag
 from typing import Any, TypeAlias
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
+from ..base.text import did_you_mean
 from .field_types import Converter, FieldTable
 from .interchange import table_hint
 
@@ -108,14 +109,6 @@ def check_field_names(component: type[tuple[Any, ...]], fields: object) -> Mappi
         if name not in known:
             raise unknown_field_error(component.__name__, name, known)
     return fields
-
-
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """Return what an error adds if one of the known names is near; else nothing."""
-    from difflib import get_close_matches  # a slow import, for errors alone
-
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def component_name(row_class: object) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import short_repr
+from ..base.text import did_you_mean
 from .array_coercion import flatten_exact, is_array_like, to_array
 from .interchange import table_hint
 
@@ -429,10 +430,25 @@ class _FloatQuadField(ShapedField, FloatField):
 FloatField._BY_SHAPE = {(2,): _FloatPairField, (3,): _FloatTripleField, (4,): _FloatQuadField}
 
 
-class EnumField(Field):
-    """Members of one enum, or their numbers; for flags any combination of the members' bits."""
+def member_number(name: str, enum: type[IntEnum | IntFlag], text: str) -> int:
+    """Return the number of a member by its name, of flags by names with `|` between them.
 
-    _kinds: ClassVar[str] = "iu"
+    ValueError: no member has the name; `name` is the field's.
+    """
+    members, number = enum.__members__, 0
+    for member in text.split("|") if issubclass(enum, IntFlag) else [text]:
+        known = members.get(member.strip())
+        if known is None:
+            hint = did_you_mean(member.strip(), list(members))
+            raise ValueError(f"{name}: {short_repr(text)} is no member of {enum.__name__}{hint}")
+        number |= known._value_
+    return number
+
+
+class EnumField(Field):
+    """Members of one enum, their names or numbers; for flags any combination of the members."""
+
+    _kinds: ClassVar[str] = "iuUTS"
     cells_in_c: ClassVar[str] = "u"
 
     def __init__(
@@ -469,13 +485,17 @@ class EnumField(Field):
         value = self._element(value)
         if type(value) is self._enum:
             return int(value)
+        if isinstance(value, str):
+            return member_number(self.name, self._enum, value)
         if isinstance(value, Enum):
             raise self._wrong_type(value)
         return self._integer(value)
 
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         if array.size == 0:
-            return array.astype(self.dtype)
+            return np.empty(array.shape, self.dtype)
+        if array.dtype.kind in "UTS":
+            return self._from_elements(_decoded(array) if array.dtype.kind == "S" else array)
         largest = self._mask or int(self._sorted[-1])
         if int(array.min()) < 0 or int(array.max()) > largest:
             self._blame(array)

@@ -12,9 +12,10 @@ import numpy as np
 from ..base.errors import CapacityError, DuplicateInstanceError
 from ..base.handles import Entity, RowClass
 from ..base.specialisation import accelerated
+from ..base.text import did_you_mean
 from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
-from ..values.field_tables import component_name, did_you_mean
+from ..values.field_tables import component_name
 from ..values.field_types import FieldTable
 from .world_base import ONCE, SpawnPart, WorldBase, append_parts
 

@@ -14,7 +14,7 @@ from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowClass
 from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
 from ..base.specialisation import accelerated, install_accelerator, specialise_methods
-from ..base.text import format_count, format_list
+from ..base.text import did_you_mean, format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..tables.bulk import are_cells, small_values
@@ -27,7 +27,7 @@ from ..values.array_coercion import (
     drop_duplicates,
     parse_count,
 )
-from ..values.field_tables import ColumnsOrRow, did_you_mean, parse_columns, unknown_component_error
+from ..values.field_tables import ColumnsOrRow, parse_columns, unknown_component_error
 
 if TYPE_CHECKING:
     from ..managers.manager import BaseManager
