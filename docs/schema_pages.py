@@ -29,6 +29,7 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`space`", document_specs.SpaceSpec),
     ("`grid`", document_specs.GridSpec),
     ("`on`", document_specs.OnSpec),
+    ("`network`", document_specs.NetworkSpec),
     ("A kernel", document_specs.KernelSpec),
     ("An argument of a kernel", document_specs.ArgumentSpec),
     ("`turns`", document_specs.TurnsSpec),

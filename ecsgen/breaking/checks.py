@@ -327,6 +327,8 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
         title, mark = quote(name), diff.marks.component(name, "release", "destroy")
         message = f"{title} has 'release: false', and had 'release: true': no on_release any more"
         diff.report.add("E953", message, mark, "go back to 'release: true'")
+    if has_manager:
+        _compare_networks(diff, old, new)
     for what, change_text, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
         (
@@ -358,6 +360,24 @@ def _compare_indexes(diff: Comparison, old: Component, new: Component) -> None:
             message = f"{title} is indexed: data.{field.name} is read-only"
             hint = "leave 'index: true' out, or write it by setters and assignment"
             diff.report.add("E953", message, mark, hint)
+
+
+def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
+    """Report a network that is gone (E953), or has other ends or another direction (E952)."""
+    title, mark = quote(new.name), diff.marks.component(new.name, "network")
+    if old.network is not None and new.network is None:
+        message = f"{title} has no network: links_of is gone"
+        diff.report.add("E953", message, mark, "put it back, or change the code")
+    elif old.network is not None and new.network is not None:
+        former = diff.new.history.fields_of(new.name)
+        names = {field.name for field in new.fields} | {"entity"}
+        ends = [find_present_name(end, names, former) for end in old.network.ends]
+        is_same = ends == [*new.network.ends] or (
+            new.network.is_mutual and {*ends} == {*new.network.ends}
+        )
+        if not is_same or old.network.is_mutual != new.network.is_mutual:
+            message = f"the network of {title} has other ends, or leads another way"
+            diff.report.changed(message, mark)
 
 
 def _compare_texts(

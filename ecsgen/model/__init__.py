@@ -91,6 +91,7 @@ class Field:
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
     is_cell_reference: bool = False  # its value is the cell of a grid on which the row stands
+    is_end: bool = False  # its value is the entity at an end of the row, which is a link
     options: tuple[tuple[str, Any], ...] = ()  # policies by key: kernels only read such fields
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
@@ -274,6 +275,21 @@ class Space:
     wrap: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The ends of a component's rows, which are links: fields, or `entity` for the owner."""
+
+    first: str
+    second: str
+    is_mutual: bool
+    """True if links lead both ways, else from the first end to the second."""
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Both ends."""
+        return self.first, self.second
+
+
 Hood = Literal["moore", "von_neumann", "axes", "hex"]
 """The shape of a grid neighbourhood."""
 
@@ -320,6 +336,7 @@ class Component:
     space: Space | None = None
     grid: Grid | None = None  # its rows are cells, which are unowned and never come or go
     on: Occupancy | None = None
+    network: Network | None = None  # its rows are links between entities
     grid_component: Component | None = None  # the grid of `on`, as its own kernels see it
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
@@ -341,6 +358,11 @@ class Component:
     def readable(self) -> tuple[Field | DerivedValue, ...]:
         """Values of a row that kernels read by name: fields, then derived values."""
         return (*self.fields, *self.derived)
+
+    @property
+    def knows_entities(self) -> bool:
+        """True if rows without owners refer to entities that their manager looks at."""
+        return self.owner == "none" and self.network is not None
 
     @property
     def sees_ghosts(self) -> bool:

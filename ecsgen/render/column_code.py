@@ -584,7 +584,9 @@ class CheckedColumnCode(ColumnCode):
         assert self.field is not None
         if index.KEY.value(self.field):
             return "index"
-        return "unique" if unique.KEY.value(self.field) else "occupant"
+        if unique.KEY.value(self.field):
+            return "unique"
+        return "occupant" if self.field.is_cell_reference else "network"
 
     def view(self, holder: str, bound: str) -> str:
         return f"read_only({super().view(holder, bound)})"
@@ -605,5 +607,7 @@ class CheckedColumnCode(ColumnCode):
 def make_column_code(column: Column, component: str, before: int) -> ColumnCode:
     """Return a column of the rows' buffer as templates need it."""
     field = column.field
-    is_checked = field is not None and bool(field.options or field.is_cell_reference)
+    is_checked = field is not None and bool(
+        field.options or field.is_cell_reference or field.is_end
+    )
     return (CheckedColumnCode if is_checked else ColumnCode)(column, component, before)

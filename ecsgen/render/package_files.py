@@ -129,6 +129,7 @@ def _package(project: Project) -> Iterator[Output]:
         "ParcelError": sharded,
         "ShardError": sharded,
         "FullCellError": any(component.on for component in project.components),
+        "Links": any(component.network for component in project.components),
         "Neighbours": any(
             component.space or component.grid or INDEX.applies(component)
             for component in project.components

@@ -32,6 +32,7 @@ from ecsgen.schema.grids import build_grid, build_occupancy
 from ecsgen.schema.kernel_declarations import build_kernel, build_reduction
 from ecsgen.schema.kernel_typing import InvalidNames
 from ecsgen.schema.names import DERIVED_CLASSES, FIELD_NAMES, check_member, module_name
+from ecsgen.schema.networks import build_network, mark_ends
 from ecsgen.schema.policy_keys import check_policies
 from ecsgen.schema.type_parser import TypeScope, parse_type
 from ecsgen.schema.validation import BadValueError
@@ -59,10 +60,11 @@ def build_component(
     if occupancy is not None:
         reference = occupancy.field
         fields = tuple(replace(f, is_cell_reference=f.name == reference) for f in fields)
+    network = build_network(draft, fields)
     component = Component(
         name=draft.name,
         module=module_name(draft.name),
-        fields=fields,
+        fields=mark_ends(fields, network),
         doc=spec.doc,
         owner=spec.owner,
         instances=spec.instances,
@@ -79,6 +81,7 @@ def build_component(
         space=_space(draft, fields),
         grid=build_grid(draft),
         on=occupancy,
+        network=network,
         kernels=kernels,
         reductions=reductions,
         source=draft.source,

@@ -422,6 +422,20 @@ class OnSpec(Strict):
     )
 
 
+class NetworkSpec(Strict):
+    """The ends of links: `between` two, both ways, or `from` one `to` another."""
+
+    between: list[Text] | None = Field(
+        default=None,
+        description="Both ends of links that lead both ways: fields of type `entity`, or `entity` "
+        "for the owner.",
+    )
+    from_: Text = Field(
+        default="", alias="from", description="Where a link begins: a field, or `entity`."
+    )
+    to: Text = Field(default="", description="Where a link leads: a field, or `entity`.")
+
+
 class _Policies(Strict):
     component: ClassName = Field(
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
@@ -518,6 +532,11 @@ class ComponentSpec(_Storage):
         default=None,
         description="The field with the cells of a grid on which rows stand: its name, or a "
         "mapping of `field` and `capacity`.",
+    )
+    network: NetworkSpec | None = Field(
+        default=None,
+        description="The rows are links between entities: `links_of` finds those of an entity, "
+        "and kernels of the world with `near: {via: …}` see who is at their other ends.",
     )
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."

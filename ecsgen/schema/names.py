@@ -32,7 +32,7 @@ FIELD_NAMES: Final[Names] = {
         "resolve resolve_many destroy_id destroy_id_many n_active activate deactivate "
         "activate_many deactivate_many is_active parent first_child next_sibling previous_sibling "
         "children roots levels parent_many parents set_parent set_parent_many by_age seed wrap "
-        "near nearby ghosts grid settings changes on_add"
+        "near nearby ghosts grid settings changes on_add links_of"
     ),
     "`data` has": _words(
         "n allocated buffer entity tagged decoded to_arrow present active cold row FIELDS LAYOUT "
@@ -43,13 +43,13 @@ FIELD_NAMES: Final[Names] = {
         "cell_has_capacity cell_of_id cells_now check_row_values clear_objects COLD CONVERTERS "
         "create_checked DESPAWNS_OWNERS destroy_rows drop_row_caches empty_objects ENTITIES "
         "evict_and_append extra_arrays first_invalid_cell first_rows grid_layout HAS_ORDER "
-        "HAS_RELEASE_CALLBACKS held_rows HOOD ids_by_row ids_in json_state lie_smallest "
-        "is_held load_json_state MAX_ROWS MEMBER objects_of order_rows prepare_columns "
-        "PARTS READ_ONLY REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS row_keys "
-        "row_keys_version rows_from "
-        "rows_of_many saved_columns saved_numbers saved_objects set_ids shown_rows subtables "
-        "take_cold_row take_columns take_objects takes_small_batch with_descendants "
-        "without_holes"
+        "HAS_RELEASE_CALLBACKS held_rows HOOD ids_by_row ids_in json_state lie_smallest is_held "
+        "load_json_state MAX_ROWS MEMBER objects_of order_rows prepare_columns PARTS READ_ONLY "
+        "REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS row_keys row_keys_version "
+        "rows_from rows_of_many saved_columns saved_numbers saved_objects set_ids shown_rows "
+        "subtables take_cold_row take_columns take_objects takes_small_batch with_descendants "
+        "without_holes counts_as_end end_entities ENDS IS_MUTUAL link_index link_stamp "
+        "links_by_slot"
     ),
     "managers keep a column": _words("cold_row id_slot id_row id_generation newer older"),
 }
@@ -62,10 +62,10 @@ CLASS_NAMES: Final[Names] = {
     "packages have": _words(
         "ArchetypeChunk Archetypes BrokenManagerError CapacityError ChangeReader Changes Draws "
         "DuplicateInstanceError DuplicateValueError EcsError Entity EntityArray EntityManager "
-        "EntityView FieldInfo FullCellError HierarchyError Id Instance MissingInstanceError NIL "
-        "NULL_ENTITY Neighbours RowArray Settings Signature Snapshot SnapshotError "
-        "SnapshotTable StaleEntityError StaleIdError StaleInstanceError StaleViewWarning "
-        "StructureLockedError Sweep World sweep"
+        "EntityView FieldInfo FullCellError HierarchyError Id Instance Links "
+        "MissingInstanceError NIL NULL_ENTITY Neighbours RowArray Settings Signature Snapshot "
+        "SnapshotError SnapshotTable StaleEntityError StaleIdError StaleInstanceError "
+        "StaleViewWarning StructureLockedError Sweep World sweep"
     ),
     "the library calls": _words("COLD CONVERTERS ENTITIES PARTS ROW ROWS"),
 }

@@ -33,6 +33,7 @@ SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
     ".base.handles": "Neighbours",
     ".kernels.seeding": "Draws",
+    ".managers.policies.networks": "Links",
     ".shards.parcels": "ParcelError ShardError",
 }
 """Public names of the library that only packages with certain schemas have, by module."""

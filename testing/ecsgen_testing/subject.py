@@ -372,9 +372,15 @@ class Subject:
     allow rows on no cell."""
     grid: Any = None
     """The manager of the cells."""
+    ends: tuple[Field, ...] = ()
+    """The fields with the ends of a link, whose columns are read-only; not among `fields`."""
+    knows_entities: bool = False
+    """True if rows have no owners, and their manager takes the entity manager."""
 
     def made(self, *arguments: Any) -> Any:
         """Return a manager without rows, with entities if it needs some."""
+        if self.knows_entities and not arguments:
+            arguments = (self.entities(),)
         return self.manager(*arguments, *([self.grid()] if self.grid else []))
 
     def hidden(self) -> dict[str, Any]:
@@ -407,7 +413,7 @@ class Subject:
     @property
     def every(self) -> tuple[Field, ...]:
         """All fields, in any order."""
-        return self.fields + self.places
+        return self.fields + self.places + self.ends
 
     @property
     def takes_repeats(self) -> bool:
@@ -456,7 +462,7 @@ class Subject:
 
     def read(self, values: Mapping[str, Any]) -> Any:
         """Return the row that reads back after it was created from some values."""
-        seen = self.fields + self.places
+        seen = self.fields + self.places + self.ends
         read = {f.name: f.read(values.get(f.name, f.default)) for f in seen}
         return self.row(**read, **self.hidden())
 
@@ -478,7 +484,7 @@ class Subject:
 
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
-        seen = self.fields + self.places
+        seen = self.fields + self.places + self.ends
         cells = {f.name: getattr(manager, f.name)(row) for f in seen}
         return self.row(**cells, **self.hidden())
 

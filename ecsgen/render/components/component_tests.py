@@ -80,7 +80,11 @@ class ComponentTests:
         """Fields without policies, as an argument of the subject."""
         known = [f for fields in self._guarded.values() for f in fields]
         fields = self.component.fields
-        plain = [_field(f) for f in fields if not (f in known or f.is_cell_reference)]
+        plain = [
+            _field(f)
+            for f in fields
+            if not (f in known or f.is_cell_reference or f.is_end)
+        ]
         return collection("fields=", plain, 4) + ","
 
     @property
@@ -117,6 +121,10 @@ class ComponentTests:
         if self.grid:
             references = [_field(f) for f in fields if f.is_cell_reference]
             lines += [collection("places=", references, 4).lstrip(), f"grid={self.grid}"]
+        if ends := [_field(f) for f in fields if f.is_end and not f.options]:
+            lines.append(collection("ends=", ends, 4).lstrip())
+        if self.component.knows_entities:
+            lines.append("knows_entities=True")
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
         if self.component.max_rows:
@@ -124,6 +132,12 @@ class ComponentTests:
         if self.component.partition == "inactive":
             lines.append("starts_active=False")
         return lines
+
+    @property
+    def arguments(self) -> str:
+        """Arguments with which a manager of rows without owners is made."""
+        parts = ["EntityManager()"] if self.component.knows_entities else []
+        return ", ".join([*parts, *([f"{self.grid}()"] if self.grid else [])])
 
     @property
     def create(self) -> str:

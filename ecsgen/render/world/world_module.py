@@ -135,6 +135,7 @@ class WorldComponent(ComponentName):
     has_unique: bool  # a field is unique
     is_grid: bool  # its rows are cells
     on: str  # the module of the grid that its rows are on
+    takes_entities: bool  # its manager is made with the manager of entities
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -149,6 +150,7 @@ class WorldComponent(ComponentName):
             UNIQUE.applies(component),
             component.grid is not None,
             "" if component.on is None else module_name(component.on.grid),
+            component.owner == "entity" or component.knows_entities,
         )
 
 
@@ -267,7 +269,7 @@ class WorldContext:
         ]
 
     def _manager_line(self, member: WorldComponent) -> str:
-        arguments = ["self.entities"] if member.owner == "entity" else []
+        arguments = ["self.entities"] if member.takes_entities else []
         arguments += [member.bare_name] if member.is_grid else []
         arguments += [f"self.{member.on}"] if member.on else []
         return call(

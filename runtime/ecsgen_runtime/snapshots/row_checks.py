@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import short_repr
 from ..base.handles import NIL, RowArray
-from ..managers.policies.chains import Links
+from ..managers.policies.chains import RowLinks
 from ..managers.policies.ids import EXHAUSTED_GENERATION
 from .cell_types import CellType, wrong_texts
 from .documents import NOTHING, Document, SnapshotContent
@@ -201,7 +201,7 @@ def check_circles(rows: CheckedRows, column: str) -> None:
         rows.refuse("leads round in a circle", column, row)
 
 
-def row_on_way_round(links: Links) -> int:
+def row_on_way_round(links: RowLinks) -> int:
     """Return a row from which links, each NIL or a row, never end; NIL if all do.
 
     By pointer jumping: a round replaces where each row leads by where that leads, so r rounds go

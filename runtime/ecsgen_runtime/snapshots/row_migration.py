@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import NIL, EntityArray, RowArray
-from ..managers.policies.chains import Links, depths, linked
+from ..managers.policies.chains import RowLinks, depths, linked
 from .documents import Document
 from .entity_table import HandleRewriter
 from .schema_matching import OldComponent, SchemaMatch
@@ -159,7 +159,7 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
 _SHORT: Final = 1 << 16
 
 
-def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]:
+def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[RowLinks, RowLinks]:
     """Return the links of n rows of which some are chained by owner, in the order given.
 
     The others are chains of their own.
@@ -173,7 +173,7 @@ def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]
     return nexts, previous
 
 
-def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
+def by_rank(nexts: RowLinks, plan: RowPlan) -> RowArray:
     """Return the new rows, those first that have the most behind them in their old chains."""
     rank = plan.take(depths(nexts))  # how many rows follow each
     most = int(rank.max()) if len(rank) else 0

@@ -63,6 +63,19 @@ def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -
     return np.where(is_owner, rows, NIL)
 
 
+def group_by(keys: NDArray[np.intp], count: int) -> tuple[RowArray, RowArray]:
+    """Return where the members of each of `count` groups begin, shape (count + 1,), and the members
+    group by group, ascending in each. `keys`: the group of each member. O(k + count)."""
+    starts = np.zeros(count + 1, np.intp)
+    np.cumsum(np.bincount(keys, minlength=count), out=starts[1:])
+    # numpy counts, and does not compare, where numbers have 16 bits
+    members: RowArray = keys.astype(np.uint16).argsort(kind="stable")
+    for shift in range(16, int(count).bit_length(), 16):
+        digits = (keys >> shift).astype(np.uint16).take(members)
+        members = members.take(digits.argsort(kind="stable"))
+    return starts, members
+
+
 class Bulk:
     """Bulk operations by numpy; `CompiledBulk` has them as loops.
 
@@ -72,6 +85,7 @@ class Bulk:
     sparse_lookup = staticmethod(sparse_lookup)
     direct_lookup = staticmethod(direct_lookup)
     sort_distinct = staticmethod(sort_distinct)
+    group_by = staticmethod(group_by)
 
 
 # The thresholds decide from how many rows on something is done in another way.

@@ -87,9 +87,27 @@ def sort_distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.in
     return distinct
 
 
+@jit()
+def group_by(keys: NDArray[np.intp], count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the members of each of `count` groups begin, shape (count + 1,), and the members
+    group by group, ascending in each. `keys`: the group of each member. O(k + count)."""
+    starts = np.zeros(count + 1, np.intp)
+    for k in range(len(keys)):
+        starts[np.uintp(keys[k]) + 1] += 1
+    for group in range(count):
+        starts[group + 1] += starts[group]
+    members, ends = np.empty(len(keys), np.intp), starts[:-1].copy()
+    for k in range(len(keys)):
+        end = ends[np.uintp(keys[k])]
+        members[end] = k
+        ends[np.uintp(keys[k])] = end + 1
+    return starts, members
+
+
 class CompiledBulk(Bulk):
     """Compiled twin of Bulk."""
 
     sparse_lookup = staticmethod(sparse_lookup)
     direct_lookup = staticmethod(direct_lookup)
     sort_distinct = staticmethod(sort_distinct)
+    group_by = staticmethod(group_by)

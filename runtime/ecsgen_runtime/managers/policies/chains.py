@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..manager import Manager
 
 
-Links = NDArray[np.uint32]
+RowLinks = NDArray[np.uint32]
 _Owner = TypeVar("_Owner", np.uint64, np.intp)
 
 MAX_STEPS: Final = 64
@@ -42,7 +42,7 @@ def chain_to_array(nexts: memoryview[Instance], first: int) -> RowArray:
 
 
 def chain_lengths(
-    nexts: Links, owners: EntityArray, entities: EntityArray, heads: RowArray
+    nexts: RowLinks, owners: EntityArray, entities: EntityArray, heads: RowArray
 ) -> RowArray:
     """Return the length of each entity's chain, shape (k,); O(k), O(n log n) for long ones."""
     counts = np.zeros(len(entities), np.intp)
@@ -64,7 +64,7 @@ def chain_lengths(
 
 
 def chain_rows(
-    nexts: Links, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
+    nexts: RowLinks, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
 ) -> RowArray:
     """Return all rows of the wanted owners' chains, ascending and distinct."""
     current: RowArray = np.unique(heads[heads != NIL])
@@ -80,14 +80,14 @@ def chain_rows(
     return np.unique(np.concatenate(parts))
 
 
-def first_rows(nexts: Links, previous: Links) -> RowArray:
+def first_rows(nexts: RowLinks, previous: RowLinks) -> RowArray:
     """Return the first row of every chain, ascending; O(rows)."""
     is_first: NDArray[np.bool_] = nexts[previous] == NIL
     return is_first.nonzero()[0]
 
 
 def linked(
-    nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
+    nexts: RowLinks, previous: RowLinks, owners: NDArray[_Owner], rows: RowArray
 ) -> tuple[list[Write], RowArray, RowArray, NDArray[_Owner]]:
     """Plan to chain new rows by owner, in the order given.
 
@@ -109,7 +109,10 @@ def linked(
 
 
 def joined(
-    nexts: Links, previous: Links, chains: tuple[RowArray, RowArray], new: tuple[RowArray, RowArray]
+    nexts: RowLinks,
+    previous: RowLinks,
+    chains: tuple[RowArray, RowArray],
+    new: tuple[RowArray, RowArray],
 ) -> list[Write]:
     """Plan to append new chains to existing ones; both are given by their first and last rows."""
     (heads, tails), (first, last) = chains, new
@@ -126,7 +129,7 @@ class LinkUpdates:
     __slots__ = ("_nexts", "_previous", "after", "before", "moved", "writes")
 
     def __init__(
-        self, nexts: Links, previous: Links, moves: Moves, removed: RowArray, n: int
+        self, nexts: RowLinks, previous: RowLinks, moves: Moves, removed: RowArray, n: int
     ) -> None:
         self._nexts = nexts
         self._previous = previous
@@ -206,7 +209,7 @@ _SHORT: Final = 16
 """Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
 
 
-def _upwards(parents: Links) -> RowArray:
+def _upwards(parents: RowLinks) -> RowArray:
     """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
     n = len(parents)
     up = np.full(n + 1, n)
@@ -214,7 +217,7 @@ def _upwards(parents: Links) -> RowArray:
     return up
 
 
-def depths(parents: Links) -> NDArray[np.int32]:
+def depths(parents: RowLinks) -> NDArray[np.int32]:
     """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
     n = len(parents)
     up = _upwards(parents)
@@ -228,7 +231,7 @@ def depths(parents: Links) -> NDArray[np.int32]:
     return depth[:n]
 
 
-def subtree_rows(parents: Links, rows: RowArray) -> RowArray:
+def subtree_rows(parents: RowLinks, rows: RowArray) -> RowArray:
     """Return the rows and all their descendants, ascending; O(n log depth)."""
     n = len(parents)
     up = _upwards(parents)
@@ -260,7 +263,7 @@ def small_subtree(
     return sorted(subtree)
 
 
-def own_ancestor(parents: Links, rows: RowArray) -> int:
+def own_ancestor(parents: RowLinks, rows: RowArray) -> int:
     """Return a row that is its own ancestor, or NIL; O(n log depth).
 
     `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
@@ -299,7 +302,7 @@ class LevelCache:
         self._found: tuple[RowArray, ...] = ()
         self._version = -1
 
-    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
+    def levels(self, parents: RowLinks, version: int) -> tuple[RowArray, ...]:
         """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
         if version != self._version:
             depth = depths(parents)
@@ -330,11 +333,11 @@ _MANY: Final = 16
 class HierarchyLinks(NamedTuple):
     """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
 
-    parents: Links
-    first: Links
+    parents: RowLinks
+    first: RowLinks
     """First children."""
-    nexts: Links
-    previous: Links
+    nexts: RowLinks
+    previous: RowLinks
 
 
 def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
