@@ -52,7 +52,11 @@ from ecsgen_runtime.values.field_tables import component_fields
 from ecsgen_runtime.values.field_types import EnumField, FloatField, IntField
 from ecsgen_runtime.values.interchange import TableLike
 from ecsgen_runtime.world.groups import GroupMember, GroupMemberRows
-from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
+from ecsgen_runtime.world.queries.query_columns import (
+    ComparableQueryColumn,
+    QueryColumn,
+    QueryColumns,
+)
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -197,14 +201,14 @@ class AiStateGroupedData(LeadingRows):
     def animation(self) -> NDArray[np.uint8]:
         """The animation being played. Shape (n,)."""
         data = self._data
-        return data._animation_column[: data._n_grouped]
+        return data._animation_view[: data._n_grouped]
 
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.animation, values):
             checked = _ANIMATION_FIELD.to_column(values, data._n_grouped)
-            data._animation_column[: data._n_grouped] = checked
+            data._animation_view[: data._n_grouped] = checked
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -236,14 +240,14 @@ class AiStateGroupedData(LeadingRows):
     def loot(self) -> NDArray[np.uint8]:
         """What it drops. Shape (n,)."""
         data = self._data
-        return data._loot_column[: data._n_grouped]
+        return data._loot_view[: data._n_grouped]
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.loot, values):
             checked = _LOOT_FIELD.to_column(values, data._n_grouped)
-            data._loot_column[: data._n_grouped] = checked
+            data._loot_view[: data._n_grouped] = checked
 
     @property
     def min_drops(self) -> NDArray[np.uint8]:
@@ -290,7 +294,9 @@ class AiStateColumns(QueryColumns):
 
     __slots__ = ()
 
-    animation = QueryColumn[np.uint8]("animation", _ANIMATION_FIELD, _ANIMATION_DEFAULT)
+    animation = ComparableQueryColumn[np.uint8](
+        "animation", _ANIMATION_FIELD, _ANIMATION_DEFAULT
+    )
     """The animation being played. Shape (n,)."""
 
     energy = QueryColumn[np.float64]("energy", _ENERGY_FIELD, _ENERGY_DEFAULT)
@@ -299,7 +305,7 @@ class AiStateColumns(QueryColumns):
     goal = QueryColumn[np.float32]("goal", _GOAL_FIELD, _GOAL_DEFAULT)
     """Where it is going. [m] Shape (n, 2)."""
 
-    loot = QueryColumn[np.uint8]("loot", _LOOT_FIELD, _LOOT_DEFAULT)
+    loot = ComparableQueryColumn[np.uint8]("loot", _LOOT_FIELD, _LOOT_DEFAULT)
     """What it drops. Shape (n,)."""
 
     min_drops = QueryColumn[np.uint8]("min_drops", _MIN_DROPS_FIELD, _MIN_DROPS_DEFAULT)
@@ -320,6 +326,7 @@ class AiStateData(GroupMemberRows):
     __slots__ = (
         "_animation_cells",
         "_animation_column",
+        "_animation_view",
         "_chance_of_drop_cells",
         "_chance_of_drop_column",
         "_energy_cells",
@@ -332,6 +339,7 @@ class AiStateData(GroupMemberRows):
         "_goal_words",
         "_loot_cells",
         "_loot_column",
+        "_loot_view",
         "_max_drops_cells",
         "_max_drops_column",
         "_min_drops_cells",
@@ -346,7 +354,7 @@ class AiStateData(GroupMemberRows):
     @property
     def animation(self) -> NDArray[np.uint8]:
         """The animation being played. Shape (n,)."""
-        return self._animation_column[: self._n]
+        return self._animation_view[: self._n]
 
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
@@ -378,7 +386,7 @@ class AiStateData(GroupMemberRows):
     @property
     def loot(self) -> NDArray[np.uint8]:
         """What it drops. Shape (n,)."""
-        return self._loot_column[: self._n]
+        return self._loot_view[: self._n]
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
@@ -443,6 +451,9 @@ class AiStateData(GroupMemberRows):
         self._entity_cells = cell_view(self._entity_column)
         self._animation_column: NDArray[np.uint8] = self._column_view(1)
         self._animation_cells: memoryview[int] = cell_view(self._animation_column)
+        self._animation_view: NDArray[np.uint8] = _ANIMATION_FIELD.comparable(
+            self._animation_column
+        )
         self._energy_column: NDArray[np.float64] = self._column_view(2)
         self._energy_cells: memoryview[float] = cell_view(self._energy_column)
         self._goal_column: NDArray[np.float32] = self._column_view(3)
@@ -451,6 +462,7 @@ class AiStateData(GroupMemberRows):
         self._goal_cells: memoryview[float] = cell_view(self._goal_column)
         self._loot_column: NDArray[np.uint8] = self._column_view(4)
         self._loot_cells: memoryview[int] = cell_view(self._loot_column)
+        self._loot_view: NDArray[np.uint8] = _LOOT_FIELD.comparable(self._loot_column)
         self._min_drops_column: NDArray[np.uint8] = self._column_view(5)
         self._min_drops_cells: memoryview[int] = cell_view(self._min_drops_column)
         self._max_drops_column: NDArray[np.uint8] = self._column_view(6)

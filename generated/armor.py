@@ -129,7 +129,7 @@ class ArmorData(ChunkColumns, HotColumns):
     @property
     def element(self) -> NDArray[np.uint8]:
         """What it is made against. Shape (n,)."""
-        view = self._element_column[: self._rows.n]
+        view = _ELEMENT_FIELD.comparable(self._element_column[: self._rows.n])
         self._element_view = view
         return view
 

@@ -185,6 +185,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
         "_gm_column",
         "_kernels",
         "_name_column",
+        "_name_view",
         "_position_cells",
         "_position_column",
         "_position_items",
@@ -305,7 +306,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @property
     def name(self) -> NDArray[np.bytes_]:
         """What it is called. Shape (n,)."""
-        return self._name_column[: self._n]
+        return self._name_view[: self._n]
 
     @name.setter
     def name(self, values: ArrayLike) -> None:
@@ -348,6 +349,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
         self._radius_column: NDArray[np.float64] = self._column_view(5)
         self._radius_cells: memoryview[float] = cell_view(self._radius_column)
         self._name_column: NDArray[np.bytes_] = self._column_view(6)
+        self._name_view: NDArray[np.bytes_] = _NAME_FIELD.comparable(self._name_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -419,6 +419,7 @@ class EveryTypeData(OwnedRows):
     __slots__ = (
         "_access_cells",
         "_access_column",
+        "_access_view",
         "_byte_cells",
         "_byte_column",
         "_digest_column",
@@ -440,9 +441,11 @@ class EveryTypeData(OwnedRows):
         "_medium_column",
         "_mode_cells",
         "_mode_column",
+        "_mode_view",
         "_modes_cells",
         "_modes_column",
         "_modes_items",
+        "_modes_view",
         "_modes_words",
         "_note_column",
         "_ones_cells",
@@ -468,6 +471,7 @@ class EveryTypeData(OwnedRows):
         "_tiny_cells",
         "_tiny_column",
         "_title_column",
+        "_title_view",
         "_vector_cells",
         "_vector_column",
         "_vector_items",
@@ -631,7 +635,7 @@ class EveryTypeData(OwnedRows):
     @property
     def mode(self) -> NDArray[np.uint16]:
         """An enum by the name of its member. Shape (n,)."""
-        return self._mode_column[: self._n]
+        return self._mode_view[: self._n]
 
     @mode.setter
     def mode(self, values: ArrayLike) -> None:
@@ -641,7 +645,7 @@ class EveryTypeData(OwnedRows):
     @property
     def modes(self) -> NDArray[np.uint16]:
         """Several enums. Shape (n, 2)."""
-        return self._modes_column[: self._n]
+        return self._modes_view[: self._n]
 
     @modes.setter
     def modes(self, values: ArrayLike) -> None:
@@ -691,7 +695,7 @@ class EveryTypeData(OwnedRows):
     @property
     def access(self) -> NDArray[np.uint8]:
         """Flags. Shape (n,)."""
-        return self._access_column[: self._n]
+        return self._access_view[: self._n]
 
     @access.setter
     def access(self, values: ArrayLike) -> None:
@@ -701,7 +705,7 @@ class EveryTypeData(OwnedRows):
     @property
     def title(self) -> NDArray[np.bytes_]:
         """Text of at most 16 UTF-8 bytes. Shape (n,)."""
-        return self._title_column[: self._n]
+        return self._title_view[: self._n]
 
     @title.setter
     def title(self, values: ArrayLike) -> None:
@@ -824,10 +828,14 @@ class EveryTypeData(OwnedRows):
         self._switches_cells: memoryview[bool] = cell_view(self._switches_column)
         self._mode_column: NDArray[np.uint16] = self._column_view(15)
         self._mode_cells: memoryview[int] = cell_view(self._mode_column)
+        self._mode_view: NDArray[np.uint16] = _MODE_FIELD.comparable(self._mode_column)
         self._modes_column: NDArray[np.uint16] = self._column_view(16)
         self._modes_items: NDArray[Any] = self._item_view(16)
         self._modes_words: memoryview[int] = cell_view(self._modes_items)
         self._modes_cells: memoryview[int] = cell_view(self._modes_column)
+        self._modes_view: NDArray[np.uint16] = _MODES_FIELD.comparable(
+            self._modes_column
+        )
         self._target_column: NDArray[np.uint64] = self._column_view(17)
         self._target_cells: memoryview[Entity] = cell_view(self._target_column)
         self._targets_column: NDArray[np.uint64] = self._column_view(18)
@@ -840,7 +848,13 @@ class EveryTypeData(OwnedRows):
         self._ones_cells: memoryview[int] = cell_view(self._ones_column)
         self._access_column: NDArray[np.uint8] = self._column_view(21)
         self._access_cells: memoryview[int] = cell_view(self._access_column)
+        self._access_view: NDArray[np.uint8] = _ACCESS_FIELD.comparable(
+            self._access_column
+        )
         self._title_column: NDArray[np.bytes_] = self._column_view(22)
+        self._title_view: NDArray[np.bytes_] = _TITLE_FIELD.comparable(
+            self._title_column
+        )
         self._digest_column: NDArray[np.bytes_] = self._column_view(23)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:

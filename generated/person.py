@@ -115,6 +115,7 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     __slots__ = (
         "_condition_cells",
         "_condition_column",
+        "_condition_view",
         "_days_cells",
         "_days_column",
         "_entity_cells",
@@ -176,7 +177,7 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     @property
     def condition(self) -> NDArray[np.uint8]:
         """The condition of each row. Shape (n,)."""
-        return self._condition_column[: self._n]
+        return self._condition_view[: self._n]
 
     @condition.setter
     def condition(self, values: ArrayLike) -> None:
@@ -211,6 +212,9 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
         self._entity_cells = cell_view(self._entity_column)
         self._condition_column: NDArray[np.uint8] = self._column_view(1)
         self._condition_cells: memoryview[int] = cell_view(self._condition_column)
+        self._condition_view: NDArray[np.uint8] = _CONDITION_FIELD.comparable(
+            self._condition_column
+        )
         self._exposed_column: NDArray[np.bool_] = self._column_view(2)
         self._exposed_cells: memoryview[bool] = cell_view(self._exposed_column)
         self._days_column: NDArray[np.uint16] = self._column_view(3)

@@ -51,7 +51,11 @@ from ecsgen_runtime.tables.columns import OwnedRows
 from ecsgen_runtime.values.field_tables import component_fields
 from ecsgen_runtime.values.field_types import FloatField, TextField
 from ecsgen_runtime.values.interchange import TableLike
-from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
+from ecsgen_runtime.world.queries.query_columns import (
+    ComparableQueryColumn,
+    QueryColumn,
+    QueryColumns,
+)
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -172,7 +176,7 @@ class PointMassColumns(QueryColumns):
     )
     """Change of velocity per second. [m/s^2] Shape (n, 3)."""
 
-    label = QueryColumn[np.bytes_]("label", _LABEL_FIELD, _LABEL_DEFAULT)
+    label = ComparableQueryColumn[np.bytes_]("label", _LABEL_FIELD, _LABEL_DEFAULT)
     """A name for debugging. Shape (n,)."""
 
 
@@ -187,6 +191,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
         "_entity_column",
         "_kernels",
         "_label_column",
+        "_label_view",
         "_mass_cells",
         "_mass_column",
         "_position_cells",
@@ -264,7 +269,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
     @property
     def label(self) -> NDArray[np.bytes_]:
         """A name for debugging. Shape (n,)."""
-        return self._label_column[: self._n]
+        return self._label_view[: self._n]
 
     @label.setter
     def label(self, values: ArrayLike) -> None:
@@ -305,6 +310,9 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
             self._acceleration_column
         )
         self._label_column: NDArray[np.bytes_] = self._column_view(5)
+        self._label_view: NDArray[np.bytes_] = _LABEL_FIELD.comparable(
+            self._label_column
+        )
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

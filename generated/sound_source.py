@@ -158,6 +158,7 @@ class SoundSourceData(LinkedRows):
 
     __slots__ = (
         "_clip_column",
+        "_clip_view",
         "_elapsed_cells",
         "_elapsed_column",
         "_entity_cells",
@@ -234,7 +235,7 @@ class SoundSourceData(LinkedRows):
     @property
     def clip(self) -> NDArray[np.bytes_]:
         """Name of the sound to play. Shape (n,)."""
-        return self._clip_column[: self._n]
+        return self._clip_view[: self._n]
 
     @clip.setter
     def clip(self, values: ArrayLike) -> None:
@@ -277,6 +278,7 @@ class SoundSourceData(LinkedRows):
         self._previous_column = self._column_view(7)
         self._previous_cells = cell_view(self._previous_column)
         self._clip_column: NDArray[np.bytes_] = self._column_view(8)
+        self._clip_view: NDArray[np.bytes_] = _CLIP_FIELD.comparable(self._clip_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

@@ -49,7 +49,11 @@ from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
 from ecsgen_runtime.values.field_tables import component_fields
 from ecsgen_runtime.values.field_types import EnumField, FloatField, HandleField
 from ecsgen_runtime.values.interchange import TableLike
-from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
+from ecsgen_runtime.world.queries.query_columns import (
+    ComparableQueryColumn,
+    QueryColumn,
+    QueryColumns,
+)
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -151,7 +155,7 @@ class StatusEffectColumns(QueryColumns):
 
     __slots__ = ()
 
-    effect = QueryColumn[np.uint8]("effect", _EFFECT_FIELD, _EFFECT_DEFAULT)
+    effect = ComparableQueryColumn[np.uint8]("effect", _EFFECT_FIELD, _EFFECT_DEFAULT)
     """What it does. Shape (n,)."""
 
     strength = QueryColumn[np.float32]("strength", _STRENGTH_FIELD, _STRENGTH_DEFAULT)
@@ -177,6 +181,7 @@ class StatusEffectData(LinkedRows, IdRows):
         "_caster_column",
         "_effect_cells",
         "_effect_column",
+        "_effect_view",
         "_entity_cells",
         "_entity_column",
         "_first_generation",
@@ -207,7 +212,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @property
     def effect(self) -> NDArray[np.uint8]:
         """What it does. Shape (n,)."""
-        return self._effect_column[: self._n]
+        return self._effect_view[: self._n]
 
     @effect.setter
     def effect(self, values: ArrayLike) -> None:
@@ -278,6 +283,9 @@ class StatusEffectData(LinkedRows, IdRows):
         self._entity_cells = cell_view(self._entity_column)
         self._effect_column: NDArray[np.uint8] = self._column_view(1)
         self._effect_cells: memoryview[int] = cell_view(self._effect_column)
+        self._effect_view: NDArray[np.uint8] = _EFFECT_FIELD.comparable(
+            self._effect_column
+        )
         self._strength_column: NDArray[np.float32] = self._column_view(2)
         self._strength_cells: memoryview[float] = cell_view(self._strength_column)
         self._remaining_column: NDArray[np.float32] = self._column_view(3)

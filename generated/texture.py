@@ -141,6 +141,7 @@ class TextureData(UniqueRows, IdRows):
         "_device_handle_cells",
         "_device_handle_column",
         "_file_column",
+        "_file_view",
         "_first_generation",
         "_height_cells",
         "_height_column",
@@ -200,7 +201,7 @@ class TextureData(UniqueRows, IdRows):
     @property
     def file(self) -> NDArray[np.bytes_]:
         """Where it was loaded from. Shape (n,)."""
-        return read_only(self._file_column[: self._n])
+        return read_only(self._file_view[: self._n])
 
     @file.setter
     def file(self, values: ArrayLike) -> None:
@@ -251,6 +252,7 @@ class TextureData(UniqueRows, IdRows):
         self._id_generation_column = self._column_view(5)
         self._id_generation_cells = cell_view(self._id_generation_column)
         self._file_column: NDArray[np.bytes_] = self._column_view(6)
+        self._file_view: NDArray[np.bytes_] = _FILE_FIELD.comparable(self._file_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""

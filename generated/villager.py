@@ -257,7 +257,9 @@ class VillagerColdData(ColdRows):
         "_home_words",
         "_loot_cells",
         "_loot_column",
+        "_loot_view",
         "_nickname_column",
+        "_nickname_view",
         "_row_cells",
         "_row_column",
     )
@@ -270,7 +272,7 @@ class VillagerColdData(ColdRows):
     @property
     def loot(self) -> NDArray[np.uint8]:
         """What it drops when it dies. Shape (n,)."""
-        return self._loot_column[: self._n]
+        return self._loot_view[: self._n]
 
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
@@ -302,7 +304,7 @@ class VillagerColdData(ColdRows):
     @property
     def nickname(self) -> NDArray[np.bytes_]:
         """What its neighbours call it. Shape (n,)."""
-        return self._nickname_column[: self._n]
+        return self._nickname_view[: self._n]
 
     @nickname.setter
     def nickname(self, values: ArrayLike) -> None:
@@ -317,6 +319,7 @@ class VillagerColdData(ColdRows):
         self._row_cells = cell_view(self._row_column)
         self._loot_column: NDArray[np.uint8] = self._column_view(1)
         self._loot_cells: memoryview[int] = cell_view(self._loot_column)
+        self._loot_view: NDArray[np.uint8] = _LOOT_FIELD.comparable(self._loot_column)
         self._chance_of_drop_column: NDArray[np.float32] = self._column_view(2)
         self._chance_of_drop_cells: memoryview[float] = cell_view(
             self._chance_of_drop_column
@@ -326,6 +329,9 @@ class VillagerColdData(ColdRows):
         self._home_words: memoryview[int] = cell_view(self._home_items)
         self._home_cells: memoryview[float] = cell_view(self._home_column)
         self._nickname_column: NDArray[np.bytes_] = self._column_view(4)
+        self._nickname_view: NDArray[np.bytes_] = _NICKNAME_FIELD.comparable(
+            self._nickname_column
+        )
 
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""

@@ -380,7 +380,7 @@ class WeaponData(ChunkColumns):
     @property
     def elements(self) -> NDArray[np.uint8]:
         """The elements of each row. Shape (n, 2)."""
-        view = self._elements_column[: self._rows.n]
+        view = _ELEMENTS_FIELD.comparable(self._elements_column[: self._rows.n])
         self._elements_view = view
         return view
 
@@ -432,7 +432,7 @@ class WeaponData(ChunkColumns):
     @property
     def name(self) -> NDArray[np.bytes_]:
         """The name of each row. Shape (n,)."""
-        view = self._name_column[: self._rows.n]
+        view = _NAME_FIELD.comparable(self._name_column[: self._rows.n])
         self._name_view = view
         return view
 

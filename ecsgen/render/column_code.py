@@ -62,8 +62,11 @@ class ColumnCode:
 
     is_told: ClassVar[bool] = False
     """True if only the accessor can read a cell."""
-    query_column: ClassVar[str] = "QueryColumn"
-    """Class of its cells in a query's rows."""
+
+    @property
+    def query_column(self) -> str:
+        """Class of its cells in a query's rows."""
+        return "ComparableQueryColumn" if self.is_comparable else "QueryColumn"
 
     @property
     def guard(self) -> str:
@@ -113,6 +116,14 @@ class ColumnCode:
     def has_cells(self) -> bool:
         """True if the column has a memoryview for single cells."""
         return not self.is_object and not self.column.scalar.startswith("S")
+
+    @property
+    def is_comparable(self) -> bool:
+        """True if users see a view of the column that compares with text."""
+        field = self.field
+        if field is None or field.split:
+            return False
+        return field.type.base in (BaseType.STR, BaseType.ENUM)
 
     @property
     def has_words(self) -> bool:
@@ -281,7 +292,7 @@ class ColumnCode:
 
     def view(self, holder: str, bound: str) -> str:
         """Return the expression for the cells of the rows before a bound."""
-        return f"{holder}._{self.name}_column[: {bound}]"
+        return f"{holder}._{self.name}_{'view' if self.is_comparable else 'column'}[: {bound}]"
 
     def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
         """Return the statements that write checked cells to the rows before a bound."""
@@ -449,6 +460,8 @@ class ColumnCode:
             views.append(("words", "memoryview[int]", "cell_view", items))
         if self.has_cells:
             views.append(("cells", f"memoryview[{self.cell_type}]", "cell_view", column))
+        if self.is_comparable:
+            views.append(("view", self.array_type, f"{self.constant}.comparable", column))
         lines = []
         for view, kind, function, argument in views:
             # Columns of policies are declared where the policies are.
@@ -509,6 +522,7 @@ class BufferCode:
             names += [f"_{s.name}_column"]
             names += [f"_{s.name}_items"] if s.is_packed and are_moved else []
             names += [f"_{s.name}_words"] if s.has_words else []
+            names += [f"_{s.name}_view"] if s.is_comparable else []
         return slots_lines(names)
 
     @property
@@ -577,7 +591,10 @@ class CheckedColumnCode(ColumnCode):
     """Code of a column that is read-only as an array: writes are checked."""
 
     __slots__ = ()
-    query_column = "UniqueQueryColumn"
+
+    @property
+    def query_column(self) -> str:
+        return f"{'Comparable' if self.is_comparable else ''}UniqueQueryColumn"
 
     @property
     def guard(self) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..base.errors import short_repr
 from ..base.text import did_you_mean
 from .array_coercion import flatten_exact, is_array_like, to_array
+from .comparable_columns import EnumColumn, TextColumn
 from .interchange import table_hint
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
@@ -464,10 +465,21 @@ class EnumField(Field):
         self._members = frozenset(numbers)
         self._sorted: NDArray[Any] = np.array(numbers, self.dtype)
         self._has_gaps = len(numbers) <= numbers[-1]
+        self._column_type: type[EnumColumn] | None = None
 
     @property
     def enum(self) -> type[IntEnum | IntFlag]:
         return self._enum
+
+    def comparable(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a view of a column that compares with members by name; O(1)."""
+        if self._column_type is None:  # not at import: a class takes time
+            self._column_type = type("EnumColumn", (EnumColumn,), {"__slots__": (), "FIELD": self})
+        return column.view(self._column_type)
+
+    def to_numbers(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of members, names or numbers, of any shape, as numbers."""
+        return self._converted(array)
 
     def to_element(self, value: Any) -> Any:
         if type(value) is self._enum:
@@ -544,6 +556,10 @@ class TextField(Field):
     def __init__(self, name: str, size: int) -> None:
         super().__init__(name, f"S{size}", (), f"str[{size}]")
         self._size = size
+
+    def comparable(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a view of a column that compares with text; O(1)."""
+        return column.view(TextColumn)
 
     def to_element(self, value: Any) -> Any:
         if type(value) is not str:

@@ -169,9 +169,13 @@ class QueryColumn(Generic[_Cell]):
                 return self._own(view)
             cells = self._read(view)
             if not is_known:
-                cells = cells.view(ReadCells)
+                cells = self._for_unknown(cells)
         cells.setflags(False)  # type: ignore[call-arg]  # `write`, in half the time
         return cells
+
+    def _for_unknown(self, cells: NDArray[_Cell]) -> NDArray[_Cell]:
+        """Return cells for a reader that may change them in place."""
+        return cells.view(ReadCells)
 
     def _own(self, view: QueryColumns) -> NDArray[_Cell]:
         """Return cells to be written and then assigned: a view of the column if possible."""
@@ -270,3 +274,22 @@ class UniqueQueryColumn(QueryColumn[_Cell]):
             present = rows != NIL
             rows, cells = rows[present], cells[present]
         data._write_values(self._name, rows, cells)
+
+
+class ComparableQueryColumn(QueryColumn[_Cell]):
+    """A field of text or of an enum among `QueryColumns`: its cells compare with text."""
+
+    __slots__ = ()
+
+    def _for_unknown(self, cells: NDArray[_Cell]) -> NDArray[_Cell]:
+        return cells
+
+    def _read(self, view: QueryColumns, frame: FrameType | None = None) -> NDArray[_Cell]:
+        cells: NDArray[_Cell] = self._field.comparable(super()._read(view, frame))
+        return cells
+
+
+class ComparableUniqueQueryColumn(ComparableQueryColumn[_Cell], UniqueQueryColumn[_Cell]):
+    """A unique or indexed field of text or of an enum among `QueryColumns`."""
+
+    __slots__ = ()
