@@ -111,7 +111,7 @@ def test_order_of_code_points(texts: list[str], other: str, compare: Callable[..
 def test_sequences_and_arrays_of_text(world: Any, compare: Callable[..., Any]) -> None:
     city, others = world.town.data.city, ["Paris", "Z", "a", "Zürich", "Pari"]
     expected = [compare(text, other) for text, other in zip(CITIES, others, strict=True)]
-    dtypes = [np.dtypes.StringDType(), object, "U9"]
+    dtypes: list[Any] = [np.dtypes.StringDType(), object, "U9"]
     for values in (others, tuple(others), *(np.array(others, dtype) for dtype in dtypes)):
         assert compare(city, values).tolist() == expected
     encoded = np.array([other.encode() for other in others])
