@@ -325,7 +325,7 @@ class LoopBody(RowValues):
         near = self._nears[loop.near]
         may_move = loop.needs_offset and near.may_move
         is_listed = loop.needs_offset and not may_move
-        neighbours = AggregateLoop(self, near).neighbours(is_listed)
+        neighbours = self._loop_of(near).neighbours(is_listed)
         with self._holding(loop), neighbours, self._inside_loop():
             if test := self.dead_neighbour_test(near.join, near.row_of):
                 self.write(f"if {test}:", "    continue")
@@ -465,12 +465,15 @@ class LoopBody(RowValues):
         self, first: lowered.AggregateNeighbours, later: Sequence[lowered.Statement]
     ) -> None:
         near = self._nears[first.aggregate.near]
-        loop, aggregates = AggregateLoop(self, near), [first, *shared_aggregates(first, later)]
-        if isinstance(near, Stencil):
-            loop, aggregates = StencilAggregates(self, near), [first]
-        values = loop.values(*aggregates)
+        is_stencil = isinstance(near, Stencil)
+        aggregates = [first] if is_stencil else [first, *shared_aggregates(first, later)]
+        values = self._loop_of(near).values(*aggregates)
         for aggregate, value in zip(aggregates, values, strict=True):
             self.locals_[aggregate.to.name] = value
+
+    def _loop_of(self, near: NeighbourAccess) -> AggregateLoop:
+        kind = StencilAggregates if isinstance(near, Stencil) else AggregateLoop
+        return kind(self, near)
 
     def own_number(self, node: tree.Expression) -> str:
         """Return the expression for a number of Python's own, if plain loops have one: comparing

@@ -5,6 +5,7 @@ loops become vector loops."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from typing import Final
 
@@ -49,6 +50,8 @@ def is_stencil(program: tree.Program) -> bool:
     nodes = (node for node in program.nodes if not isinstance(node, tree.Offset))
     if any(node.type.shape for node in nodes):  # element indices would be signed
         return False
+    if program.has_loops and program.effects.sends:  # each row's messages are in order
+        return False
     return _asks_cells_around(program, _MAX_WRITTEN_OUT) and all(
         aggregate.none is None and (aggregate.where is None or aggregate.function == "count")
         for aggregate in _aggregates(program)
@@ -62,9 +65,7 @@ def _aggregates(program: tree.Program) -> list[tree.NeighbourAggregate]:
 def _asks_cells_around(program: tree.Program, most: int) -> bool:
     """Return True if rows that are cells ask the cells at fixed offsets, `most` of them, all at
     once."""
-    if program.takes_turns or program.has_commands or program.has_loops:
-        return False
-    if not program.neighbourhoods:
+    if program.takes_turns or program.has_commands or not program.neighbourhoods:
         return False
     for near in program.neighbourhoods:
         on = near.on
@@ -80,7 +81,7 @@ def _asks_cells_around(program: tree.Program, most: int) -> bool:
 
 def is_whole_column_stencil(program: tree.Program) -> bool:
     """Return True if blocks of rows can ask the cells around, at one offset after the other."""
-    if not _asks_cells_around(program, _MAX_COUNTED):
+    if program.has_loops or not _asks_cells_around(program, _MAX_COUNTED):
         return False
     of_cells = tree.Coordinates | tree.CellAt | tree.Occupied | tree.Full | tree.RandomChoice
     targets = (step.target for step in program.actions)
@@ -105,11 +106,15 @@ class Stencil(NeighbourAccess):
         assert isinstance(radius, int)
         self.radius = radius
         self.axes_name = listed.axes_name
+        self._hood = listed.on.hood
         self.offsets_met = offsets_of(listed.on, radius)
         self.shifts: dict[tuple[int, ...], str] = {}
         self.wrap_shifts: dict[int, str] = {}
         """Variables with the shift along the last axis by offset, for cells beside a wrap edge."""
         self.count = str(len(self.offsets_met))
+        self._looped = self.candidate, self.offsets, self.reserve("far")
+        """Variables of loops: the cell, the offset to it along each axis, and its distance."""
+        self._distance_text = ""
 
     def strip_lines(self, strip: str, is_inner: str) -> list[str]:
         """Return the statements that compute the shifts to the strips around, and if all exist."""
@@ -151,13 +156,28 @@ class Stencil(NeighbourAccess):
             text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
         self.candidate = text
 
-    def _distance(self, type_: Type) -> Value:
-        offset = (*map(int, self.offsets),)
-        on = self.join.near.on
         square = sum(along**2 for along in offset)
-        if on is not None and on.hood == "hex":
+        if self._hood == "hex":
             square = distance_in("hex", offset) ** 2
-        return uniform(type_, Code(f"np.sqrt({float(square)})", Precedence.CALL))
+        self._distance_text = f"np.sqrt({float(square)})"
+
+    def loop_lines(self, needs_offset: bool) -> list[str]:
+        """Return the statements that list the cells at all offsets, and the head of a loop over
+        them, whose cell is then selected."""
+        cells = []
+        for offset in self.offsets_met:
+            self.select_offset(offset)
+            cells.append(f"    {self._selected(needs_offset)},")
+        self.candidate, self.offsets, self._distance_text = self._looped
+        head = f"for {self._selected(needs_offset)} in {self.listed}"
+        return [f"{self.listed} = (", *cells, ")", head]
+
+    def _selected(self, with_offset: bool) -> str:
+        parts = self.candidate, *self.offsets, self._distance_text
+        return f"({', '.join(parts)})" if with_offset else self.candidate
+
+    def _distance(self, type_: Type) -> Value:
+        return uniform(type_, Code(self._distance_text, Precedence.CALL))
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
@@ -193,6 +213,13 @@ class StencilAggregates(AggregateLoop):
         for number, offset in enumerate(self._near.offsets_met):
             self._near.select_offset(offset)
             yield str(number)
+
+    @contextmanager
+    def neighbours(self, needs_offset: bool) -> Iterator[None]:
+        *lines, head = self._near.loop_lines(needs_offset)
+        self._emit.write(*lines)
+        with self._emit.block(head):
+            yield
 
     def _if_first(self, variable: str, code: Code, other: Code) -> str:
         return code.text if variable == "0" else other.text
