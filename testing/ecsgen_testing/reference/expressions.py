@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -66,18 +67,26 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.BinOp(left, sign, right):
                 return arithmetic(SIGNS[type(sign)], self.compile(left), self.compile(right))
             case ast.BoolOp(sign, parts):
-                return connected(SIGNS[type(sign)], [self.compile(part) for part in parts])
+                return self._connected(SIGNS[type(sign)], [self.compile(part) for part in parts])
             case ast.Compare(left, signs, others):
                 sides_ = [self.compile(side) for side in (left, *others)]
                 pairs = zip(signs, sides_, sides_[1:], strict=False)
                 chain = [_compared(s, a, b) for s, a, b in pairs]
-                return connected("and", chain)
+                return self._connected("and", chain)
             case ast.IfExp(condition, yes, no):
                 first, when = self.compile(yes), self.compile(condition)
-                return conditional(when, first, self.compile(no))
+                return self._conditional(when, first, self.compile(no))
             case ast.Call():
                 return self._call(node)
         raise TypeError(ast.dump(node))
+
+    def _connected(self, sign: str, parts: Sequence[Expression]) -> Expression:
+        """Return `and` or `or` of parts."""
+        return connected(sign, parts)
+
+    def _conditional(self, when: Expression, yes: Expression, no: Expression) -> Expression:
+        """Return `yes if when else no`."""
+        return conditional(when, yes, no)
 
     def _inverse(self, operand: Expression) -> Expression:
         """Return all other bits, of flags those of the members."""
@@ -300,7 +309,7 @@ class ExpressionCompiler(QuestionCompiler):
     def _reduced(self, name: str) -> Expression:
         """Return the value that a reduction has when the kernel is called."""
         reduction = self.names.reduction(name)
-        rows = type(self)(Names.of(self.schema, reduction)).compile(reduction.value)
+        rows = ExpressionCompiler(Names.of(self.schema, reduction)).compile(reduction.value)
         type_ = values.reduced_type(reduction.function, rows.sample)
         return Expression(lambda scope: scope.run.reduced[name], value(type_, 0))
 

@@ -19,6 +19,8 @@ QUESTIONS: Final = ("count", "sum", "mean", "nearest", "choice", "max_by", "min_
 GATHERED: Final = ("sum", "mean", "min", "max", "mode")
 Choose: TypeAlias = Callable[[list[Scope]], Scope | None]
 """Chooses one of the neighbours, if it may."""
+Gather: TypeAlias = Callable[[Scope, list[Value]], Value]
+"""Makes one value of the neighbours' answers."""
 
 
 class QuestionCompiler(DrawCompiler):
@@ -47,7 +49,7 @@ class QuestionCompiler(DrawCompiler):
         asked = inner.compile(answer)
         like = values.settled(asked.sample)
         sample = gathered(name, [], like) if name in GATHERED else value(like.type, 0, like.shape)
-        choose = self._chooser(name, number, inner, node)
+        choose, gather = self._chooser(name, number, inner, node), self._gatherer(name, like, node)
         none = self.compile(keywords["none"]).evaluate if "none" in keywords else None
 
         def evaluate(scope: Scope) -> Value:
@@ -55,12 +57,16 @@ class QuestionCompiler(DrawCompiler):
             if name in GATHERED:
                 if scopes or none is None:
                     answers = [cast(like.type, asked.evaluate(each)) for each in scopes]
-                    return gathered(name, answers, like)
+                    return gather(scope, answers)
             elif (chosen := choose(scopes)) is not None:
                 return cast(like.type, asked.evaluate(chosen))
             return sample if none is None else assigned(none(scope), sample)
 
         return Expression(evaluate, sample)
+
+    def _gatherer(self, name: str, like: Value, node: ast.Call) -> Gather:
+        """Return how the answers of neighbours become one."""
+        return lambda scope, answers: gathered(name, answers, like)
 
     def _chooser(self, name: str, number: int, inner: Compiler, node: ast.Call) -> Choose:
         """Return how a question chooses one of the neighbours."""

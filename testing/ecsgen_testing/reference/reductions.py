@@ -21,18 +21,18 @@ _MASK = 2**64 - 1
 
 def row_values(world: World, reduction: Reduction) -> list[Value]:
     """Return the values of the rows that a component's reduction counts, in order."""
-    return _values_of(world, reduction, _rows_to_count(world, reduction))
+    return _values_of(world, reduction, actors_to_count(world, reduction))
 
 
 def counted_places(world: World, reduction: Reduction) -> list[bool]:
     """Return, for each row over which a component's reduction runs, whether it counts."""
-    where, reading = _compiled(world.schema, reduction).where, _reading(world, reduction)
-    actors = _rows_to_count(world, reduction)
+    where, reading = _compiled(world.schema, reduction).where, reading_of(world, reduction)
+    actors = actors_to_count(world, reduction)
     with np.errstate(all="ignore"):
         return [where(Scope(reading, actor, 0, {})) for actor in actors]
 
 
-def _rows_to_count(world: World, reduction: Reduction) -> Sequence[Actor]:
+def actors_to_count(world: World, reduction: Reduction) -> Sequence[Actor]:
     actors = world.actors(reduction.over)
     if reduction.runs_all_rows:
         return actors
@@ -41,14 +41,14 @@ def _rows_to_count(world: World, reduction: Reduction) -> Sequence[Actor]:
 
 def column_values(world: World, column: Reduction) -> list[Value]:
     """Return the values of the rows that a table's column counts, in order."""
-    return _values_of(world, column, _present(world, column.over))
+    return _values_of(world, column, present_actors(world, column.over))
 
 
 def table_rows(world: World, rows: Reduction) -> list[Actor]:
     """Return the actors that have a line each in a table."""
     where = _compiled(world.schema, rows).where
-    reading = _reading(world, rows)
-    actors = _present(world, rows.over)
+    reading = reading_of(world, rows)
+    actors = present_actors(world, rows.over)
     return [actor for actor in actors if where(Scope(reading, actor, 0, {}))]
 
 
@@ -113,24 +113,24 @@ def _sum(numbers: list[float]) -> float:
     return total
 
 
-def _present(world: World, over: str) -> list[Actor]:
+def present_actors(world: World, over: str) -> list[Actor]:
     """Return the actors of living entities whose rows are all active."""
 
-    def is_present(actor: Actor) -> bool:
+    def ispresent_actors(actor: Actor) -> bool:
         return all(row.is_active and world.lives(row) for row in actor.values())
 
-    return [actor for actor in world.actors(over) if is_present(actor)]
+    return [actor for actor in world.actors(over) if ispresent_actors(actor)]
 
 
 def _values_of(world: World, reduction: Reduction, actors: Sequence[Actor]) -> list[Value]:
-    compiled, reading = _compiled(world.schema, reduction), _reading(world, reduction)
+    compiled, reading = _compiled(world.schema, reduction), reading_of(world, reduction)
     evaluate, where = compiled.expression.evaluate, compiled.where
     with np.errstate(all="ignore"):
         scopes = [Scope(reading, actor, 0, {}) for actor in actors]
         return [settled(evaluate(scope)) for scope in scopes if where(scope)]
 
 
-def _reading(world: World, reduction: Reduction) -> Surroundings:
+def reading_of(world: World, reduction: Reduction) -> Surroundings:
     """Return what rows see, with the values of other reductions."""
     reading, others = Surroundings(world, reduction), _compiled(world.schema, reduction).others
     reading.reduced = {name: reduced_value(world, other) for name, other in others.items()}

@@ -84,11 +84,13 @@ class Run(Effects):
         name: str | Kernel,
         rows: Sequence[int] | None,
         arguments: Mapping[str, Any],
+        compiled: CompiledKernel | None = None,
     ) -> None:
-        """`rows`: those of a component that a call names; None for all. Raises ValueError for a bad
-        radius, and then the call is not counted."""
+        """`rows`: those of a component that a call names; None for all. `compiled`: the kernel, if
+        another compiler has compiled it. Raises ValueError for a bad radius, and then the call is
+        not counted."""
         kernel = world.schema.kernel(name) if isinstance(name, str) else name
-        self._compiled = compiled = _compiled(world.schema, kernel)
+        self._compiled = compiled = compiled or _compiled(world.schema, kernel)
         super().__init__(world, kernel, _converted(kernel, arguments), compiled.names)
         reductions = compiled.names.reductions.items()
         self.reduced = {key: reduced_value(world, reduction) for key, reduction in reductions}

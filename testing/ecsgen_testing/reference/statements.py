@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from .effects import Effects
 from .expressions import SIGNS, ExpressionCompiler
+from .operations import constant
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Names, Place, Scope
 from .values import assigned, binary, replaced, settled, value
@@ -73,9 +74,11 @@ def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
 class StepCompiler:
     """Compiler of a kernel's steps."""
 
+    EXPRESSIONS: ClassVar[type[ExpressionCompiler]] = ExpressionCompiler
+
     def __init__(self, schema: Schema, kernel: Kernel, names: Names) -> None:
         self._schema, self._kernel, self._names = schema, kernel, names
-        self.expressions = ExpressionCompiler(names)
+        self.expressions = self.EXPRESSIONS(names)
 
     def block(self, nodes: Sequence[ast.stmt]) -> Step:
         """Return steps, one after the other until a signal, as a closure."""
@@ -213,7 +216,7 @@ class StepCompiler:
         new = self.expressions.compile(node)
         self._names.locals.setdefault(target.id, settled(new.sample))
         old = self.expressions.compile(target)
-        work_out, name = _result(old, sign, new), target.id
+        work_out, name = self._result(old, sign, new), target.id
 
         def act(run: Effects, scope: Scope) -> None:
             scope.locals[name] = work_out(scope)
@@ -222,7 +225,7 @@ class StepCompiler:
 
     def _element(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return an assignment to an element of a local, which is a copy of its own."""
-        work_out, name = _result(old, sign, new), target.field
+        work_out, name = self._result(old, sign, new), target.field
 
         def act(run: Effects, scope: Scope) -> None:
             result, index = work_out(scope), target.index(scope)
@@ -232,7 +235,7 @@ class StepCompiler:
         return act
 
     def _own_field(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
-        work_out, field = _result(old, sign, new), target.field
+        work_out, field = self._result(old, sign, new), target.field
 
         def act(run: Effects, scope: Scope) -> None:
             result, index, row = work_out(scope), target.index(scope), target.find(scope)
@@ -245,7 +248,7 @@ class StepCompiler:
     def _message(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
         """Return a step that sends a message; nobody hears from the dead."""
         is_deferred = sign in MESSAGES
-        work_out = _result(old, "" if is_deferred else sign, new)
+        work_out = self._result(old, "" if is_deferred else sign, new)
         sent = sign if is_deferred else ""
 
         def act(run: Effects, scope: Scope) -> None:
@@ -254,6 +257,18 @@ class StepCompiler:
                 run.send(row, target.field, index, sent, work_out(scope))
 
         return act
+
+    def _result(
+        self, old: Expression, sign: str, new: Expression, node: ast.expr | None = None
+    ) -> Evaluate:
+        """Return what is put in the place of an old value: a new one, or an operation of both.
+
+        `node`: what is written there, if it is not the whole step.
+        """
+        evaluate, read, like = new.evaluate, old.evaluate, old.sample
+        if not sign:
+            return lambda scope: assigned(evaluate(scope), like)
+        return lambda scope: assigned(binary(sign, read(scope), evaluate(scope)), like)
 
     # Spawns and despawns
 
@@ -318,25 +333,16 @@ class StepCompiler:
         name = ast.unparse(call.func)
         known = self._schema.components[name].fields if call.keywords else {}
         fields = [
-            (field, self.expressions.compile(keyword.value).evaluate, known[field].initial)
+            (field, self._result(constant(known[field].initial), "", new, keyword.value))
             for keyword in call.keywords
             if (field := keyword.arg)
+            for new in (self.expressions.compile(keyword.value),)
         ]
-        return name, lambda scope: {
-            field: assigned(new(scope), like) for field, new, like in fields
-        }
+        return name, lambda scope: {field: work_out(scope) for field, work_out in fields}
 
     def _where(self, call: ast.Call) -> Callable[[Scope], bool]:
         conditions = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
         return self.expressions.condition(conditions[0] if conditions else None)
-
-
-def _result(old: Expression, sign: str, new: Expression) -> Evaluate:
-    """Return what is put in the place of an old value: a new one, or an operation of both."""
-    evaluate, read, like = new.evaluate, old.evaluate, old.sample
-    if not sign:
-        return lambda scope: assigned(evaluate(scope), like)
-    return lambda scope: assigned(binary(sign, read(scope), evaluate(scope)), like)
 
 
 def _message_parts(target: ast.expr, sign: str, node: ast.expr) -> tuple[str, ast.expr]:
