@@ -120,6 +120,7 @@ class DerivedValue:
     name: str
     expression: str
     value: Expression
+    mark: Mark | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class _Builder:
                 error = KernelError("E819", _ROW_ALONE, error.node)
             text.report(error, self.scope.diagnostics)
             return
-        self._known[name] = DerivedValue(name, text.content, value)
+        self._known[name] = DerivedValue(name, text.content, value, text.mark)
         self.scope.invalid_names -= {name}
 
     def _check_names(self, node: ast.expr) -> None:

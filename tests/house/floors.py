@@ -40,7 +40,7 @@ FLOORS: Final = {
         ("config", "pictures"),
         ("schema", "files"),
         ("render",),
-        ("breaking", "inspector", "build"),
+        ("breaking", "inspector", "build", "checked"),
         ("cli",),
     ),
     "ecsgen.render": (

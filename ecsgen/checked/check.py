@@ -1,0 +1,308 @@
+"""Checked runs of a world: before each kernel the reference interpreter runs it on a copy."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from ecsgen_runtime.base.locks import is_locked
+from ecsgen_runtime.kernels.blocks import SelectedRows
+from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
+from ecsgen_runtime.world.world_base import WorldBase
+from ecsgen_testing.reference import reductions
+from ecsgen_testing.reference.neighbours import Surroundings
+from ecsgen_testing.reference.schema import Field, Kernel, Reduction
+from ecsgen_testing.reference.scopes import Scope
+from ecsgen_testing.reference.statements import CompiledKernel
+from ecsgen_testing.reference.values import dtype_of
+from ecsgen_testing.reference.world import Row, World
+from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
+
+from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
+from ecsgen.checked.recorder import Recorder
+from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
+from ecsgen.checked.stand_ins import Method, StandIns
+from ecsgen.checked.step_checks import CheckedRun, Written, compile_checked, compile_reduction
+from ecsgen.files import manifest
+from ecsgen.files.output_paths import MANIFEST
+from ecsgen.model import World as WorldModel
+from ecsgen.model.schedules import asks_for_time, fused_passes
+
+_open: Final[dict[int, object]] = {}
+"""Worlds with an open block, by their identity."""
+
+
+def package_folder(world: WorldBase) -> Path:
+    """Return the folder of the package that a world is of. Raises TypeError for what is none."""
+    kinds = [kind for kind in type(world).__mro__ if "MANAGERS" in vars(kind)]
+    file = getattr(sys.modules.get(kinds[-2].__module__), "__file__", None) if kinds[1:] else None
+    if file is None:
+        raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+    ranks = getattr(getattr(world, "shards", None), "size", 1)
+    if ranks > 1:
+        raise TypeError(f"{type(world).__name__} has shards on {ranks} ranks, wanted one")
+    return Path(file).parent
+
+
+def schemas_of(world: WorldBase, schemas: Path | str | None) -> SchemaTexts:
+    """Return the schemas from which a world's package was built.
+
+    Raises ValueError if they are others, FileNotFoundError if there are none.
+    """
+    folder = package_folder(world)
+    texts, digests = read_schemas(schemas)
+    built = manifest.read(folder / MANIFEST)
+    if built is None or dict(built.schemas) != dict(digests):
+        raise ValueError(
+            f"the package in {folder} was not built from these schemas: run `ecsgen build`"
+        )
+    return texts
+
+
+@contextmanager
+def only_block(world: WorldBase) -> Iterator[None]:
+    """Hold a world for one block. Raises RuntimeError for a second one."""
+    if id(world) in _open:
+        raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
+    _open[id(world)] = world
+    try:
+        yield
+    finally:
+        del _open[id(world)]
+
+
+@contextmanager
+def checked(
+    world: WorldBase,
+    schemas: Path | str | None = None,
+    *,
+    find: Iterable[str] = USUAL,
+    stop: bool = True,
+    limit: int = 100,
+) -> Iterator[Check]:
+    """Check all kernels, schedules, reductions and tables of a world until the block ends.
+
+    `schemas`: their folder, by default what `ecsgen build` takes here. `find`: kinds of findings;
+    `stop`: whether the first one raises `CheckError`; else at most `limit` are collected.
+    """
+    kinds = tuple(find)
+    check_kinds(kinds)
+    recorder = Recorder(kinds, stop=stop, limit=limit)
+    texts = schemas_of(world, schemas)
+    with only_block(world):
+        check = Check(world, texts, recorder)
+        try:
+            check.begin()
+            yield check
+        finally:
+            check.end()
+    findings = check.findings
+    if findings and not stop:
+        count = sum(finding.count for finding in findings)
+        first = str(findings[0]).partition("\n")[0]
+        text = f"{count} findings at {len(findings)} places, the first: {first}"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+class Check:
+    """An open block of a checked world."""
+
+    def __init__(self, world: WorldBase, texts: SchemaTexts, recorder: Recorder) -> None:
+        self._world, self._texts, self._recorder = world, texts, recorder
+        self._schema = texts.schema
+        self._stand_ins, self._thread = StandIns(), threading.get_ident()
+        self._has_time = has_time(texts.project.world)
+        self._compiled: dict[str, CompiledKernel] = {}
+        self.calls = 0
+        """Kernels, reductions and tables that were looked at."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings, each place and kind once."""
+        return self._recorder.findings
+
+    def begin(self) -> None:
+        """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
+        for name in self._texts.kernels:
+            kernel = self._schema.kernel(name)
+            self._stand_in(kernel.home, kernel.own_name, partial(self._call_kernel, kernel))
+        for name, written in self._texts.reductions.items():
+            home, _, own_name = name.rpartition(".")
+            reduction = self._schema.components[home].reductions[own_name]
+            look = partial(self._look, name, [(reduction, written)])
+            self._stand_in(home, own_name, partial(self._call_reader, look))
+        for table in self._texts.project.world.records:
+            known = self._schema.tables[table.name]
+            parts: list[tuple[Reduction, Written]] = [
+                (known.columns[column.name], column) for column in table.columns
+            ]
+            parts += [(known.rows, table)] if known.rows is not None else []
+            look = partial(self._look, table.name, parts)
+            self._stand_in("", f"_line_of_{table.name}", partial(self._call_reader, look))
+        project = self._texts.project
+        for home, fused in fused_passes(project.by_name, project.world).values():
+            prefix = f"{home}." if home else ""
+            kernels = [self._schema.kernel(prefix + kernel.name) for kernel in fused.kernels]
+            self._stand_in(home, f"_{fused.name}", partial(self._call_fused, kernels))
+
+    def end(self) -> None:
+        """Give the world its own methods again."""
+        self._stand_ins.end()
+
+    def _stand_in(self, home: str, name: str, replacement: Callable[..., Any]) -> None:
+        owner = self._owner(home)
+        if home and self._schema.components[home].is_chunked:
+            return  # kernels of archetypes' components are the world's
+        self._stand_ins.replace(owner, name, replacement)
+
+    def _owner(self, home: str) -> Any:
+        """Return a component's manager, or the world."""
+        if not home or self._schema.components[home].is_chunked:
+            return self._world
+        return manager_of(self._world, self._schema, home)
+
+    # Calls
+
+    def _refuse_threads(self) -> None:
+        if threading.get_ident() != self._thread:
+            name = type(self._world).__name__
+            raise RuntimeError(f"this {name} is checked in another thread")
+
+    def _call_kernel(
+        self, kernel: Kernel, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a kernel on a copy; if nothing stops it, call the kernel itself."""
+        self._refuse_threads()
+        self.calls += 1
+        call, problem = None, None
+        try:
+            arguments = inspect.signature(method).bind(*args, **kwargs).arguments
+            call = self._run(kernel, arguments)
+        except (TypeError, ValueError, OverflowError, LookupError) as error:
+            problem = error
+        try:
+            if call is not None:
+                call.act()
+        except CheckError as error:
+            raise CheckError(error.finding) from None  # without the interpreter's frames
+        result = method(*args, **kwargs)
+        if problem is not None:  # it is one of the interpreter, not of the arguments
+            raise problem
+        return result
+
+    def _run(self, kernel: Kernel, arguments: Mapping[str, Any]) -> CheckedRun | None:
+        """Return a call on a copy of the world; None if the kernel is going to refuse it.
+
+        Raises what is wrong with arguments and radii.
+        """
+        if kernel.name not in self._compiled:
+            self._compiled[kernel.name] = compile_checked(kernel, self._texts, self._recorder)
+        compiled = self._compiled[kernel.name]
+        if compiled.is_mortal and any(map(is_locked, self._world.all_managers())):
+            return None
+        copy = self._copy(kernel.name)
+        holder = self._owner(kernel.home)
+        state = holder.json_state()
+        copy.seeds[kernel.home] = state.get("seed", 0)
+        copy.calls[kernel.name] = state.get("calls", {}).get(kernel.own_name, 0)
+        named = arguments.get("rows")
+        places, count = None, len(copy.actors(kernel.over))
+        used = [*range(count)]
+        if kernel.over in copy.rows and not self._schema.components[kernel.over].is_chunked:
+            manager = manager_of(self._world, self._schema, kernel.over)
+            used = rows_of(manager)
+            if named is not None:
+                may_repeat = kernel.turns == "given"
+                selected = SelectedRows(manager, named, may_repeat=may_repeat).rows.tolist()
+                index_of = {row: index for index, row in enumerate(used)}
+                places = [index_of[row] for row in selected]
+                count, used = len(places), [*range(len(places))]
+            elif kernel.home and kernel.turns != "given":
+                count = manager.data.n
+            elif not kernel.home:
+                count = sum(row.is_active for row in copy.rows[kernel.over])
+                used = [*range(count)]
+        converted = {
+            name: _converted(kernel.name, name, field, arguments[name], count)
+            for name, field in kernel.args.items()
+        }
+        for name, field in kernel.args.items():
+            if field.is_each:
+                converted[name] = converted[name][used]
+        return CheckedRun(copy, compiled, self._recorder, places, converted)
+
+    def _copy(self, name: str) -> World:
+        """Return a copy of the world, and begin a call on it."""
+        copy = copied_world(self._world, self._schema)
+
+        def number_of(row: Row) -> int:
+            number = copy.rows[row.component].index(row)
+            if self._schema.components[row.component].is_chunked:
+                return number
+            return rows_of(manager_of(self._world, self._schema, row.component))[number]
+
+        self._recorder.begin(name, copy.tick if self._has_time else None, number_of)
+        return copy
+
+    def _call_fused(
+        self, kernels: Iterable[Kernel], method: Method, args: tuple[Any, ...], kwargs: Any
+    ) -> None:
+        """Call the kernels of a fused pass one after the other."""
+        bound = inspect.signature(method).bind(*args, **kwargs).arguments
+        for kernel in kernels:
+            call = getattr(self._owner(kernel.home), kernel.own_name)
+            call(**{name: bound[name] for name in kernel.args})
+
+    def _call_reader(
+        self, look: Callable[[], None], method: Method, args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        self._refuse_threads()
+        self.calls += 1
+        look()
+        return method(*args, **kwargs)
+
+    def _look(self, name: str, parts: Iterable[tuple[Reduction, Written]]) -> None:
+        """Look at the rows of reductions or columns of a table."""
+        copy = self._copy(name)
+        for reduction, written in parts:
+            compiled = compile_reduction(reduction, written, self._texts, self._recorder)
+            where, evaluate, others = compiled
+            reading = Surroundings(copy, reduction)
+            reading.reduced = {k: reductions.reduced_value(copy, r) for k, r in others.items()}
+            actors = reductions.actors_to_count if reduction.home else _present
+            with np.errstate(all="ignore"):
+                for actor in actors(copy, reduction):
+                    scope = Scope(reading, actor, 0, {})
+                    if where(scope):
+                        evaluate(scope)
+                        self._recorder.settle()
+
+
+def has_time(world: WorldModel) -> bool:
+    """Return whether a world counts ticks; tables do."""
+    return asks_for_time(world) or bool(world.records)
+
+
+def _present(copy: World, reduction: Reduction) -> Any:
+    return reductions.present_actors(copy, reduction.over)
+
+
+def _converted(kernel: str, name: str, field: Field, value: Any, count: int) -> Any:
+    """Return an argument as the kernel takes it. Raises as the kernel does for what it is not."""
+    dtype, label = dtype_of(field.type), f"{kernel}.{name}"
+    kinds: dict[str, Callable[[], Any]] = {
+        "b": lambda: BoolField(label, field.shape),
+        "f": lambda: FloatField(label, field.type, field.shape),
+    }
+    converter = kinds.get(dtype.kind, lambda: IntField(label, field.type, field.shape))()
+    if not field.is_each:
+        return np.reshape(converter.to_cell(value), field.shape)
+    return np.broadcast_to(converter.to_column(value, count), (count, *field.shape))

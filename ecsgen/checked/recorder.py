@@ -1,0 +1,190 @@
+"""Notes of a checked run while rows run: findings, who runs, and which step."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ecsgen_testing.reference.expressions import ExpressionCompiler
+from ecsgen_testing.reference.scopes import Place, Scope
+from ecsgen_testing.reference.world import Row
+
+from ecsgen.checked.findings import KINDS, CheckError, Finding
+from ecsgen.checked.schema_texts import Statement, plain
+from ecsgen.checked.value_checks import Kinds
+
+_PATIENCE: Final = 10.0
+"""Seconds after which a call says how far it is."""
+
+
+@dataclass(eq=False)
+class Spot:
+    """A part of a statement in which something may be wrong."""
+
+    statement: Statement
+    node: ast.stmt | ast.expr
+    asked: str = ""
+    """The neighbourhood within a question."""
+    subject: Place | None = None
+    """The row whose derived value it is part of."""
+
+    def operands(self, scope: Scope, nodes: Sequence[ast.expr] | None = None) -> dict[str, Any]:
+        """Return the values of the names in it, or of other nodes."""
+        names, statement = self.statement.names, self.statement
+        compiler = ExpressionCompiler(names, self.asked, self.subject)
+        parts = [*_named_parts(self.node)] if nodes is None else nodes
+        values = {}
+        for part in parts:
+            root = _root_of(part)
+            if root and self._has_value(root, scope):
+                expression = compiler.compile(part)
+                if not expression.is_constant:
+                    values[statement.part(part)] = plain(expression.evaluate(scope))
+        return values
+
+    def _has_value(self, root: str, scope: Scope) -> bool:
+        """Return whether a name stands for a value here."""
+        names = self.statement.names
+        if root in names.locals:
+            return root in scope.locals
+        if root in names.hoods or root in ("offset", "distance"):
+            return root in names.loops or bool(self.asked)
+        return True
+
+
+def _named_parts(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the names, and what is read by a dot, from left to right; of a call the arguments."""
+    if isinstance(node, ast.Name | ast.Attribute) and _root_of(node):
+        yield node
+        return
+    if isinstance(node, ast.Call):
+        is_typed = isinstance(node.func, ast.Name) and node.func.id in ("choice", "cell_at")
+        for argument in [*node.args[is_typed:], *(keyword.value for keyword in node.keywords)]:
+            yield from _named_parts(argument)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _named_parts(child)
+
+
+def _root_of(node: ast.expr) -> str:
+    """Return the first name of a path with dots; "" for what is none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+class Recorder:
+    """Notes of one checked block: its findings, and the row and step that run."""
+
+    def __init__(self, find: Kinds, *, stop: bool, limit: int) -> None:
+        self.find, self.stop, self.limit = find, stop, limit
+        self.findings: list[Finding] = []
+        self.muted = 0
+        """Above 0 while something is worked out that the outcome does not use."""
+        self.kernel = ""
+        self.tick: int | None = None
+        self.number_of: Callable[[Row], int]
+        """Gives the number of a row in its manager."""
+        self.sender: tuple[Statement, Scope]
+        """The step that runs, and its row."""
+        self._known: dict[tuple[Spot, str], Finding] = {}
+        self._pending: list[Finding] = []
+
+    # Calls and rows
+
+    def begin(self, kernel: str, tick: int | None, number_of: Callable[[Row], int]) -> None:
+        """Begin a call."""
+        self.kernel, self.tick, self.number_of = kernel, tick, number_of
+        self.muted, self._pending = 0, []
+        self._deadline, self._n_rows = time.monotonic() + _PATIENCE, 0
+
+    def end_condition(self, scope: Scope) -> None:
+        """Note that a row's `where` was worked out."""
+        self.settle()
+        self._n_rows += 1
+        if time.monotonic() > self._deadline:
+            self._deadline = float("inf")
+            total = len(getattr(scope.run, "scopes", ()))
+            print(f"checked: {self.kernel}: row {self._n_rows} of {total}", file=sys.stderr)
+
+    def before(self, statement: Statement, scope: Scope) -> None:
+        """Note that a step begins."""
+        self.settle()
+        self.sender = statement, scope
+
+    # Findings
+
+    def tell(
+        self,
+        spot: Spot,
+        scope: Scope,
+        kinds: Kinds,
+        value: Any,
+        detail: str,
+        nodes: Sequence[ast.expr] | None = None,
+    ) -> None:
+        """Note the first kind that is asked for, unless a comment exempts it or the row is dead.
+
+        `detail`: the operation with its numbers; `nodes`: whose values are the operands, if not
+        all names'.
+        """
+        wanted = [kind for kind in KINDS if kind in kinds and kind in self.find]
+        wanted = [kind for kind in wanted if kind not in spot.statement.allowed]
+        if not wanted or self.muted or not scope.run.world.lives(scope.row):
+            return
+        known = self._known.get((spot, wanted[0]))
+        if known is not None:
+            known.count += 1
+            return
+        self.muted += 1
+        finding = self._finding(spot, scope, wanted[0], value, detail, nodes)
+        self.muted -= 1
+        self._pending.append(finding)
+        if not self.stop:
+            self._known[spot, wanted[0]] = finding
+
+    def _finding(
+        self,
+        spot: Spot,
+        scope: Scope,
+        kind: str,
+        value: Any,
+        detail: str,
+        nodes: Sequence[ast.expr] | None,
+    ) -> Finding:
+        statement, row = spot.statement, scope.row
+        mark = statement.mark(spot.node)
+        return Finding(
+            kind,
+            mark.path,
+            mark.line,
+            mark.column,
+            statement.shown,
+            statement.part(spot.node),
+            spot.operands(scope, nodes),
+            value,
+            self.kernel,
+            row.component,
+            self.number_of(row),
+            row.owner or row.id,
+            self.tick,
+            detail=detail,
+            source=statement.source(mark),
+            length=mark.length,
+        )
+
+    def settle(self) -> None:
+        """Raise CheckError for the leftmost finding of the step, or keep all. O(1) without one."""
+        if not self._pending:
+            return
+        findings = sorted(self._pending, key=lambda finding: (finding.line, finding.column))
+        self._pending = []
+        for finding in findings:
+            if len(self.findings) < self.limit:
+                self.findings.append(finding)
+            if self.stop:
+                raise CheckError(finding)

@@ -1,0 +1,172 @@
+"""Texts of kernels, reductions and tables with their places in the schemas."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.scopes import Names
+
+from ecsgen.checked.findings import check_kinds
+from ecsgen.config import UsageError, load_options
+from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.files.output_paths import schema_digests
+from ecsgen.kernels.parsing import SourceText
+from ecsgen.model import Kernel, Mark, Project, Reduction
+from ecsgen.model.reference_schema import make_reference_schema
+from ecsgen.schema import load
+
+_ALLOWED: Final = re.compile(r"#\s*allow:([\w ]*)")
+
+
+class Statement:
+    """A step, the head of one, or an expression of a schema."""
+
+    def __init__(self, text: SourceText, node: ast.stmt | ast.expr, texts: SchemaTexts) -> None:
+        self.text, self.node, self._texts = text, node, texts
+        self.names: Names
+        """The meaning of its names; set when it is compiled."""
+
+    @property
+    def _head(self) -> ast.stmt | ast.expr:
+        """The last expression of the head of a statement with a block, or all of another one."""
+        match self.node:
+            case ast.If(test) | ast.While(test):
+                return test
+            case ast.For(iter=around):
+                return around
+        return self.node
+
+    @cached_property
+    def shown(self) -> str:
+        """The text: of a statement with a block its head."""
+        if isinstance(self.node, ast.stmt):
+            return self.text.line_of(self.node)
+        return " ".join(self.text.content.split())
+
+    def part(self, node: ast.AST) -> str:
+        """Return the text of a node on one line, as written."""
+        content = self.text.content.strip()
+        if not isinstance(self.node, ast.stmt):
+            content = content.replace("\n", " ")
+        return " ".join((ast.get_source_segment(content, node) or ast.unparse(node)).split())
+
+    def mark(self, node: ast.AST) -> Mark:
+        """Return the place of a node."""
+        return self.text.place(node, self._texts.diagnostics)
+
+    def source(self, mark: Mark) -> str:
+        """Return the line of the schema at a mark."""
+        return self._texts.diagnostics.line(mark) or ""
+
+    @cached_property
+    def allowed(self) -> frozenset[str]:
+        """Kinds of findings that a comment on the statement's last line exempts."""
+        head = self._head
+        line, column = head.end_lineno or 1, max(head.end_col_offset or 1, 1)
+        last = ast.Name(
+            "", lineno=line, end_lineno=line, col_offset=column - 1, end_col_offset=column
+        )
+        return frozenset(_allowed_kinds(self.source(self.mark(last))))
+
+
+class SchemaTexts:
+    """The schemas of a package: as the interpreter has them, and where their texts stand."""
+
+    def __init__(self, project: Project, diagnostics: Diagnostics) -> None:
+        self.project, self.diagnostics = project, diagnostics
+        self.schema = Schema(make_reference_schema(project))
+        self._source_of: dict[ast.stmt, SourceText] = {}
+        for name, kernel in self.kernels.items():
+            steps = list[ast.stmt]()
+            for index, content in enumerate(kernel.steps):
+                text = SourceText(content, kernel.marks[f"steps.{index}"])
+                body = text.steps()
+                self._source_of |= dict.fromkeys(body, text)
+                steps += body
+            self.schema.kernel(name).steps = steps
+
+    @cached_property
+    def kernels(self) -> dict[str, Kernel]:
+        """All kernels by name: `Boid.steer`, of the world `drift`."""
+        kernels = {kernel.name: kernel for kernel in self.project.world.kernels}
+        for component in self.project.components:
+            kernels |= {f"{component.name}.{k.name}": k for k in component.kernels}
+        return kernels
+
+    @cached_property
+    def reductions(self) -> dict[str, Reduction]:
+        """All reductions by name: `Person.ill`."""
+        return {
+            f"{component.name}.{reduction.name}": reduction
+            for component in self.project.components
+            for reduction in component.reductions
+        }
+
+    def statement(self, step: ast.stmt, outer: Statement | None) -> Statement:
+        """Return a step; `outer`: the statement in whose block it is."""
+        text = self._source_of[step] if outer is None else outer.text
+        return Statement(text, step, self)
+
+    def expression(
+        self, content: str, marks: Mapping[str, Mark], key: str, node: ast.expr | None
+    ) -> Statement | None:
+        """Return the expression that a key has, whose syntax tree is given; None without one."""
+        if node is None or key not in marks:
+            return None
+        return Statement(SourceText(content, marks[key]), node, self)
+
+    def derived(self, component: str, name: str, node: ast.expr) -> Statement | None:
+        """Return a derived value."""
+        values = self.project.by_name[component].derived
+        value = next(value for value in values if value.name == name)
+        marks = {} if value.mark is None else {"": value.mark}
+        return self.expression(value.expression, marks, "", node)
+
+
+class _Sources(NamedTuple):
+    texts: SchemaTexts
+    digests: Mapping[str, str]
+
+
+def read_schemas(schemas: Path | str | None) -> _Sources:
+    """Return the schemas that `ecsgen build` takes here, or those of a folder, and their digests.
+
+    Raises FileNotFoundError if there are none, ValueError for errors in them and for unknown kinds
+    behind `# allow:`.
+    """
+    try:
+        options = load_options(schemas=None if schemas is None else Path(schemas))
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    digests = schema_digests(options.schemas)
+    if not digests:
+        folders = ", ".join(str(root.path) for root in options.schemas)
+        raise FileNotFoundError(f"there are no schemas in {folders}: name their folder")
+    diagnostics = Diagnostics()
+    project = load(options.schemas, diagnostics, options.defaults, options.is_parallel)
+    if project is None:
+        raise ValueError(f"the schemas have errors:\n{format_text(diagnostics)}")
+    _check_comments(path for root in options.schemas for _, path in root.files())
+    return _Sources(SchemaTexts(project, diagnostics), digests)
+
+
+def _check_comments(files: Iterable[Path]) -> None:
+    for file in files:
+        for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+            check_kinds(_allowed_kinds(line), f"{file}:{number}: allow")
+
+
+def _allowed_kinds(line: str) -> tuple[str, ...]:
+    return tuple(kind for words in _ALLOWED.findall(line) for kind in words.split())
+
+
+def plain(value: Any) -> Any:
+    """Return a value as Python's number, or list of them."""
+    cells = value.data
+    return cells.tolist() if hasattr(cells, "tolist") else cells

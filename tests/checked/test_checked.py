@@ -1,0 +1,330 @@
+"""Checked runs: what they find, where, and that nothing of the kernel has happened then."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from ecsgen_runtime.base.errors import StaleInstanceError
+
+from ecsgen.checked import CheckError, checked
+from ecsgen.cli import ecsgen
+
+SCHEMA = """\
+component: Firm
+fields: {size: i64, cash: f64, small: u8}
+---
+component: Person
+fields: {home: entity, pay: f64, small: u8, k: i64, v: "f64[3]", at: "f64[2]", w: f32, mark: bool}
+space: {field: at}
+derived: {rate: pay / k}
+kernels:
+  share: {steps: [pay = pay / k]}
+  age: {steps: [small += 1]}
+  convert: {steps: [small = u8(k)]}
+  store: {steps: [small = k]}
+  round_off: {steps: [w = pay]}
+  look: {steps: ["pay = v[k]"]}
+  put: {steps: ["v[k] = 1"]}
+  root: {args: {x: f64}, where: sqrt(x) > 1, steps: [pay = 1]}
+  grow: {steps: [pay += 1]}
+  derive: {steps: [pay = rate]}
+  branch:
+    steps: |
+      total = 0.0
+      for i in range(2):
+          if k == 0:
+              total += 1
+          else:
+              total += pay / (k - 2)
+      pay = total
+  unused:
+    steps:
+      - "pay = pay if k == 0 else pay / k"
+      - "mark = k == 0 or pay / k > 1"
+      - "v = v if v == v else v / k"
+  let: {steps: ["pay = pay / k  # allow: zero infinite"]}
+  meet: {near: 5, steps: [pay = mean(other.pay)]}
+  each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
+reductions: {mean_rate: {mean: pay / k, where: k != 2}}
+---
+component: Ground
+grid: {shape: [3, 3]}
+fields: {load: u8}
+kernels:
+  spread:
+    near: {radius: 1}
+    steps: [load = u8(sum(other.load))]
+---
+component: Walker
+on: {field: cell}
+fields: {cell: id<Ground>}
+---
+world: Town
+kernels:
+  visit: {over: Person, steps: [Person.pay = Person.home.Firm.cash]}
+  call_on: {over: Person, where: exists(Person.home.Firm), steps: [Person.pay = 1]}
+  join: {over: Person, steps: [Person.home.Firm.small += 200]}
+  leave: {over: Person, turns: random, steps: [Person.small -= 1]}
+  trample: {over: Walker, turns: rows, steps: [Walker.cell.load = 1]}
+  end: {over: Person, steps: [destroy(Person.home)]}
+  bear:
+    over: Person
+    steps: ["spawn(Person(small=Person.k), where=Person.k > 100)"]
+  begin: {over: Person, steps: ["Person.mark = tick > 0"]}
+schedule: {day: [begin, Person.grow, Person.share, tick]}
+records: {pays: {rate: {mean: Person.rate}}}
+"""
+
+
+@pytest.fixture(scope="module", params=["numpy", "numba"])
+def package(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    folder, name = tmp_path_factory.mktemp("checked"), f"town_of_{request.param}"
+    (folder / "schemas").mkdir()
+    (folder / "schemas/town.yaml").write_text(SCHEMA, encoding="utf-8")
+    places = [str(folder / "schemas"), "--output", str(folder / name)]
+    result = CliRunner().invoke(ecsgen, ["build", *places, "--backend", request.param])
+    assert result.exit_code == 0, result.output
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module(name)
+    sys.path.remove(str(folder))
+
+
+def schemas(package: Any) -> Path:
+    return Path(package.__file__).parent.parent / "schemas"
+
+
+def town(package: Any, **fields: Any) -> Any:
+    """Return a town of three persons and a firm, of which the second person is special."""
+    world = package.Town()
+    world.seed = 1
+    values = {"pay": 1.0, "k": 1, "home": int(world.spawn(1, firm={})[0])}
+    columns = {name: np.full(3, value) for name, value in values.items()}
+    for name, value in fields.items():
+        columns[name] = columns.get(name, np.zeros(3, np.int64)).astype(np.result_type(type(value)))
+        columns[name][1] = value
+    world.spawn(3, person=columns)
+    return world
+
+
+CASES: list[tuple[str, dict[str, Any], str, str]] = [
+    ("person.share", {"k": 0}, "zero", "pay / k"),
+    ("person.share", {"pay": np.inf, "k": 1}, "", ""),
+    ("person.age", {"small": 255}, "wrap", "small += 1"),
+    ("person.convert", {"k": 256}, "wrap", "u8(k)"),
+    ("person.store", {"k": -1}, "wrap", "small = k"),
+    ("person.round_off", {"pay": 1e300}, "infinite", "w = pay"),
+    ("person.look", {"k": 3}, "index", "v[k]"),
+    ("person.put", {"k": -1}, "index", "v[k]"),
+    ("person.derive", {"k": 0}, "zero", "pay / k"),
+    ("person.branch", {"k": 2}, "zero", "pay / (k - 2)"),
+    ("person.unused", {"k": 0}, "", ""),
+    ("person.let", {"k": 0}, "", ""),
+    ("person.meet", {}, "", ""),
+    ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
+    ("person.mean_rate", {"k": 2}, "", ""),
+    ("records.pays.write", {"k": 0}, "zero", "pay / k"),
+    ("visit", {"home": 0}, "null", "Person.home.Firm.cash"),
+    ("call_on", {"home": 0}, "", ""),
+    ("join", {}, "wrap", "Person.home.Firm.small += 200"),
+    ("join", {"home": 0}, "null", "Person.home.Firm.small += 200"),
+    ("leave", {"small": 0}, "wrap", "Person.small -= 1"),
+    ("end", {"home": 0}, "", ""),
+    ("bear", {"k": 256}, "wrap", "Person.k"),
+    ("bear", {"k": 1}, "", ""),
+    ("day", {"k": 0}, "zero", "pay / k"),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "kind", "expression"), CASES)
+def test_finding(
+    package: Any, name: str, fields: dict[str, Any], kind: str, expression: str
+) -> None:
+    world = town(package, **fields)
+    before = pickle.dumps(world)
+    call: Callable[[], object] = world
+    for part in name.split("."):
+        call = getattr(call, part)
+    with checked(world, schemas(package)):
+        if not kind:
+            call()
+            return
+        with pytest.raises(CheckError) as raised:
+            call()
+        with pytest.raises(CheckError):
+            call()
+    finding = raised.value.finding
+    assert (finding.kind, finding.expression) == (kind, expression)
+    lines = SCHEMA.split("\n")
+    assert lines[finding.line - 1][finding.column - 1 :].startswith(expression)
+    if name not in ("day", "join", "leave"):
+        assert (finding.component, finding.row, finding.entity >> 32) == ("Person", 1, 1)
+    if name != "day":
+        assert pickle.dumps(world) == before
+    elif package.__name__.endswith("numpy"):
+        assert world.person.data.pay.tolist() == [3, 3, 3]  # entries before it have happened
+
+
+def test_text_of_a_finding(package: Any) -> None:
+    world = town(package, home=0)
+    world.tick = 12
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        world.visit()
+    head, line, caret, who = str(raised.value).split("\n")
+    assert head.endswith("town.yaml:52:46: null: Person.home.Firm.cash")
+    assert line == SCHEMA.split("\n")[51]
+    assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
+    assert who == "in visit, Person 2v1 (row 1), tick 12: Person.home = 0"
+
+
+def test_going_on(package: Any) -> None:
+    """Each place is there once, and the values are those of the generated code."""
+    world, twin = town(package, k=0), town(package, k=0)
+    world.person.data.small, twin.person.data.small = 255, 255
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with checked(world, schemas(package), stop=False, limit=2) as check:
+            for each in (world, twin):
+                each.person.age()
+                each.person.share()
+                each.visit()
+    first, second = check.findings
+    assert (first.kind, first.count, second.kind, second.count) == ("wrap", 3, "zero", 1)
+    assert (first.value, second.operands) == (0, {"pay": 1.0, "k": 0})
+    (warning,) = caught
+    assert str(warning.message).startswith("4 findings at 2 places")
+    assert pickle.dumps(world) == pickle.dumps(twin)
+
+
+def test_only_what_is_asked_for(package: Any) -> None:
+    world = town(package, pay=2.0**60)
+    with checked(world, schemas(package), find=["nan"]):
+        world.person.grow()
+    with checked(world, schemas(package), find=["lost"]), pytest.raises(CheckError, match="lost"):
+        world.person.grow()
+    with pytest.raises(ValueError, match="'bad' is none of null, index"):
+        checked(world, schemas(package), find=["bad"]).__enter__()
+
+
+def test_calls_of_all_kinds(package: Any) -> None:
+    """With rows, values for each row, by a bound method, and what is wrong with arguments."""
+    world, other = town(package, k=0), town(package, k=0)
+    share = world.person.share
+    with checked(world, schemas(package)):
+        world.person.share(rows=[2, 0])
+        world.person.share(rows=[True, False, True])
+        with pytest.raises(CheckError):
+            share()
+        with pytest.raises(CheckError):
+            world.person.share(rows=[1])
+        with pytest.raises(CheckError):
+            world.person.each([1, 2, 0])
+        for wrong in ({"x": "a"}, {}, {"x": 1.0, "rows": [7]}):
+            messages = []
+            for each in (world, other):
+                with pytest.raises((TypeError, StaleInstanceError)) as raised:
+                    each.person.root(**wrong)
+                messages.append(repr(raised.value))
+            assert messages[0] == messages[1]
+        other.person.share()
+    share()
+    assert np.isinf(world.person.data.pay[1])
+
+
+def test_draws_and_versions_go_on(package: Any) -> None:
+    world, twin = town(package), town(package)
+    for each in (world, twin):
+        each.person.data.small = 3
+    with checked(world, schemas(package)):
+        for each in (world, twin):
+            each.leave()
+            each.bear()
+            each.end()
+            each.leave()
+    assert pickle.dumps(world) == pickle.dumps(twin)
+
+
+def test_callbacks_and_locks(package: Any) -> None:
+    world = town(package, k=0)
+    firm = next(iter(world.entities))
+    world.entities.on_destroy(lambda entity: world.person.share())
+    with checked(world, schemas(package)):
+        with world.person.locked(), pytest.raises(Exception, match="locked"):
+            world.bear()
+        with pytest.raises(BaseExceptionGroup) as raised:
+            world.end()
+        assert raised.group_contains(CheckError)
+        assert not world.entities.alive(firm)
+
+
+def test_one_block_and_one_thread(package: Any) -> None:
+    world = town(package)
+    with checked(world, schemas(package)):
+        with pytest.raises(RuntimeError, match="checked or timed already"):
+            checked(world, schemas(package)).__enter__()
+        errors = list[Exception]()
+
+        def run() -> None:
+            try:
+                world.person.grow()
+            except RuntimeError as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        assert "in another thread" in str(errors[0])
+    with pytest.raises(ZeroDivisionError), checked(world, schemas(package)):
+        raise ZeroDivisionError
+    world.person.data.k = 0
+    world.person.share()
+
+
+def test_what_is_no_world_of_these_schemas(package: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="wanted a world of a generated package, not int"):
+        checked(3).__enter__()  # type: ignore[arg-type]  # to see what it says
+    with pytest.raises(FileNotFoundError, match="there are no schemas in"):
+        checked(town(package), tmp_path).__enter__()
+    (tmp_path / "town.yaml").write_text(SCHEMA + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="was not built from these schemas: run `ecsgen build`"):
+        checked(town(package), tmp_path).__enter__()
+    wrong = SCHEMA.replace("# allow: zero", "# allow: zeros")
+    (tmp_path / "town.yaml").write_text(wrong, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"town.yaml:33: allow: 'zeros' is none of null"):
+        checked(town(package), tmp_path).__enter__()
+
+
+def test_messages_are_of_who_sent_them(package: Any) -> None:
+    world = town(package)
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        world.join()
+    finding = raised.value.finding
+    assert (finding.row, finding.operands["Person.home.Firm.small"]) == (1, 200)
+    assert finding.detail == "200 + 200"
+
+
+def test_grid(package: Any) -> None:
+    world = package.Town()
+    world.ground.data.load = 40
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        world.ground.spread()
+    finding = raised.value.finding
+    assert (finding.kind, finding.expression, finding.row) == ("wrap", "u8(sum(other.load))", 4)
+    assert finding.entity == world.ground.id_of(4)
+    world.spawn(1, walker={})
+    with (
+        checked(world, schemas(package)),
+        pytest.raises(CheckError, match=r"null: Walker.cell.load = 1"),
+    ):
+        world.trample()
