@@ -1,6 +1,7 @@
-"""Checked runs, traces and times of generated worlds."""
+"""Checked runs and times of generated worlds."""
 
 from ecsgen.checked.check import Check, checked
 from ecsgen.checked.findings import CheckError, Finding
+from ecsgen.checked.times import Time, Times, timed
 
-__all__ = ["Check", "CheckError", "Finding", "checked"]
+__all__ = ["Check", "CheckError", "Finding", "Time", "Times", "checked", "timed"]

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from types import MethodType
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.base.locks import is_locked
@@ -27,15 +28,23 @@ from ecsgen_testing.reference.world import Row, World
 from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
 
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
+from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
 from ecsgen.checked.recorder import Recorder
 from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
 from ecsgen.checked.stand_ins import Method, StandIns
-from ecsgen.checked.step_checks import CheckedRun, Written, compile_checked, compile_reduction
+from ecsgen.checked.step_checks import (
+    CheckedReduction,
+    CheckedRun,
+    compile_checked,
+    compile_reduction,
+)
 from ecsgen.files import manifest
 from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model import World as WorldModel
-from ecsgen.model.schedules import asks_for_time, fused_passes
+from ecsgen.model.schedules import asks_for_time
 
+_Call: TypeAlias = Callable[[Method, tuple[Any, ...], dict[str, Any]], Any]
+"""Is called with a method and its arguments."""
 _open: Final[dict[int, object]] = {}
 """Worlds with an open block, by their identity."""
 
@@ -121,6 +130,7 @@ class Check:
         self._stand_ins, self._thread = StandIns(), threading.get_ident()
         self._has_time = has_time(texts.project.world)
         self._compiled: dict[str, CompiledKernel] = {}
+        self._read: dict[Reduction, CheckedReduction] = {}
         self.calls = 0
         """Kernels, reductions and tables that were looked at."""
 
@@ -131,43 +141,21 @@ class Check:
 
     def begin(self) -> None:
         """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
-        for name in self._texts.kernels:
-            kernel = self._schema.kernel(name)
-            self._stand_in(kernel.home, kernel.own_name, partial(self._call_kernel, kernel))
-        for name, written in self._texts.reductions.items():
-            home, _, own_name = name.rpartition(".")
-            reduction = self._schema.components[home].reductions[own_name]
-            look = partial(self._look, name, [(reduction, written)])
-            self._stand_in(home, own_name, partial(self._call_reader, look))
-        for table in self._texts.project.world.records:
-            known = self._schema.tables[table.name]
-            parts: list[tuple[Reduction, Written]] = [
-                (known.columns[column.name], column) for column in table.columns
-            ]
-            parts += [(known.rows, table)] if known.rows is not None else []
-            look = partial(self._look, table.name, parts)
-            self._stand_in("", f"_line_of_{table.name}", partial(self._call_reader, look))
-        project = self._texts.project
-        for home, fused in fused_passes(project.by_name, project.world).values():
-            prefix = f"{home}." if home else ""
-            kernels = [self._schema.kernel(prefix + kernel.name) for kernel in fused.kernels]
-            self._stand_in(home, f"_{fused.name}", partial(self._call_fused, kernels))
+        for method in methods_of(self._world, self._texts):
+            call: _Call = partial(self._call_reader, method)
+            if method.kernels[1:]:
+                call = partial(self._call_fused, method.kernels)
+            elif method.kernels:
+                call = partial(self._call_kernel, method.kernels[0])
+            self._stand_ins.replace(method.owner, method.attribute, partial(_wrapped, call))
 
     def end(self) -> None:
         """Give the world its own methods again."""
         self._stand_ins.end()
 
-    def _stand_in(self, home: str, name: str, replacement: Callable[..., Any]) -> None:
-        owner = self._owner(home)
-        if home and self._schema.components[home].is_chunked:
-            return  # kernels of archetypes' components are the world's
-        self._stand_ins.replace(owner, name, replacement)
-
     def _owner(self, home: str) -> Any:
         """Return a component's manager, or the world."""
-        if not home or self._schema.components[home].is_chunked:
-            return self._world
-        return manager_of(self._world, self._schema, home)
+        return owner_of(self._world, self._texts, home)
 
     # Calls
 
@@ -262,19 +250,21 @@ class Check:
             call(**{name: bound[name] for name in kernel.args})
 
     def _call_reader(
-        self, look: Callable[[], None], method: Method, args: tuple[Any, ...], kwargs: Any
+        self,
+        reader: GeneratedMethod,
+        method: Method,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
+        """Look at the rows of a reduction, or of a table's columns, then call it."""
         self._refuse_threads()
         self.calls += 1
-        look()
-        return method(*args, **kwargs)
-
-    def _look(self, name: str, parts: Iterable[tuple[Reduction, Written]]) -> None:
-        """Look at the rows of reductions or columns of a table."""
-        copy = self._copy(name)
-        for reduction, written in parts:
-            compiled = compile_reduction(reduction, written, self._texts, self._recorder)
-            where, evaluate, others = compiled
+        copy = self._copy(reader.name)
+        for reduction, written in reader.readers:
+            if reduction not in self._read:
+                arguments = reduction, written, self._texts, self._recorder
+                self._read[reduction] = compile_reduction(*arguments)
+            where, evaluate, others = self._read[reduction]
             reading = Surroundings(copy, reduction)
             reading.reduced = {k: reductions.reduced_value(copy, r) for k, r in others.items()}
             actors = reductions.actors_to_count if reduction.home else _present
@@ -284,11 +274,19 @@ class Check:
                     if where(scope):
                         evaluate(scope)
                         self._recorder.settle()
+        return method(*args, **kwargs)
 
 
 def has_time(world: WorldModel) -> bool:
     """Return whether a world counts ticks; tables do."""
     return asks_for_time(world) or bool(world.records)
+
+
+def _wrapped(call: _Call, function: Method) -> Method:
+    def wrapper(owner: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(MethodType(function, owner), args, kwargs)
+
+    return wrapper
 
 
 def _present(copy: World, reduction: Reduction) -> Any:

@@ -8,100 +8,77 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
-from types import CodeType, FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias
+from types import FunctionType
+from typing import Any, Final, TypeAlias
 
 Method: TypeAlias = Callable[..., Any]
-Replacement: TypeAlias = Callable[[Method, tuple[Any, ...], dict[str, Any]], Any]
-"""Is called with the method itself, bound, and the arguments of a call."""
+Wrap: TypeAlias = Callable[[Method], Method]
+"""Makes what is called instead of a function, which it gets."""
 
-
-class _Replaced(NamedTuple):
-    function: Any
-    code: CodeType
-    defaults: tuple[Any, ...] | None
-    keyword_defaults: dict[str, Any] | None
-    original: FunctionType
-
-
-_MARKER: Final = "key of the function"
+_REPLACEMENT_OF: Final = "what replaces the method of an object"
+_ORIGINAL: Final = "the function itself"
 _lock: Final = threading.RLock()
-_replaced: Final[dict[str, _Replaced]] = {}
-"""Functions with other code, by their keys."""
-_replacements: Final[dict[tuple[str, int], tuple[Any, Replacement]]] = {}
-"""Replacements and their objects, by a function's key and the object's identity."""
 
 
-def function_of(owner: Any, name: str) -> FunctionType:
-    """Return the function of a method of a generated class, under any wrapper."""
-    kinds = [kind for kind in type(owner).__mro__ if name in vars(kind)]
-    function = inspect.unwrap(vars(kinds[-1])[name])
-    assert isinstance(function, FunctionType)
-    return function
+class _Exchange:
+    """A function with other code, and what is called for which object instead."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._code, self._defaults = function.__code__, function.__defaults__
+        self._keyword_defaults = function.__kwdefaults__
+        self.original: Any = FunctionType(
+            self._code, function.__globals__, function.__name__, self._defaults
+        )
+        self.original.__kwdefaults__ = self._keyword_defaults
+        self.replacements: dict[int, Method] = {}
+        """By the identity of the object, which its block keeps alive."""
+        known = {_REPLACEMENT_OF: self.replacements.get, _ORIGINAL: self.original}
+        code = _stand_in.__code__
+        constants = tuple(known.get(part, part) for part in code.co_consts)
+        function.__code__ = code.replace(co_consts=constants, co_name=function.__name__)
+        function.__defaults__, function.__kwdefaults__ = None, {}
+
+    def undo(self) -> None:
+        """Give the function its own code again."""
+        function = self._function
+        function.__code__, function.__defaults__ = self._code, self._defaults
+        function.__kwdefaults__ = self._keyword_defaults
+
+
+def _stand_in(self: Any, *args: Any, **kwargs: Any) -> Any:
+    replacement_of: Any = "what replaces the method of an object"
+    return replacement_of(id(self), "the function itself")(self, *args, **kwargs)
+
+
+_exchanges: Final[dict[FunctionType, _Exchange]] = {}
+"""Functions that have other code now."""
 
 
 class StandIns:
     """Methods of some objects that are replaced until `end`."""
 
     def __init__(self) -> None:
-        self._keys: list[tuple[str, int]] = []
+        self._replaced: list[tuple[FunctionType, Any]] = []
 
-    def replace(self, owner: Any, name: str, replacement: Replacement) -> None:
-        """Replace a method of one object."""
-        function = function_of(owner, name)
-        key = f"{function.__module__}.{function.__qualname__}"
+    def replace(self, owner: Any, name: str, wrap: Wrap) -> None:
+        """Replace a method of one object: the generated one, under any wrapper."""
+        kinds = [kind for kind in type(owner).__mro__ if name in vars(kind)]
+        function = inspect.unwrap(vars(kinds[-1])[name])
+        assert isinstance(function, FunctionType)
         with _lock:
-            if key not in _replaced:
-                _replaced[key] = _exchange(function, key)
-            _replacements[key, id(owner)] = owner, replacement
-            self._keys.append((key, id(owner)))
+            if function not in _exchanges:
+                _exchanges[function] = _Exchange(function)
+            exchange = _exchanges[function]
+            exchange.replacements[id(owner)] = wrap(exchange.original)
+            self._replaced.append((function, owner))
 
     def end(self) -> None:
         """Give all methods their own code again."""
         with _lock:
-            for key, identity in self._keys:
-                del _replacements[key, identity]
-                if not any(other == key for other, _ in _replacements):
-                    _restore(_replaced.pop(key))
-            self._keys.clear()
-
-
-def _exchange(function: Any, key: str) -> _Replaced:
-    code, original = function.__code__, FunctionType(
-        function.__code__,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    original.__kwdefaults__ = function.__kwdefaults__
-    replaced = _Replaced(function, code, function.__defaults__, function.__kwdefaults__, original)
-    stand_in = _stand_in.__code__
-    constants = tuple(key if c == _MARKER else c for c in stand_in.co_consts)
-    function.__code__ = stand_in.replace(co_consts=constants, co_name=function.__name__)
-    function.__defaults__, function.__kwdefaults__ = None, {}
-    return replaced
-
-
-def _restore(replaced: _Replaced) -> None:
-    function = replaced.function
-    function.__code__, function.__defaults__ = replaced.code, replaced.defaults
-    function.__kwdefaults__ = replaced.keyword_defaults
-
-
-def _stand_in(self: Any, *args: Any, **kwargs: Any) -> Any:
-    from ecsgen.checked.stand_ins import call_replaced
-
-    return call_replaced("key of the function", self, args, kwargs)
-
-
-def call_replaced(key: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call what replaces a method for an object, the method itself for all others."""
-    replaced = _replaced.get(key)
-    if replaced is None:  # the block has ended while the call began
-        return getattr(owner, key.rpartition(".")[2])(*args, **kwargs)
-    method = MethodType(replaced.original, owner)
-    known = _replacements.get((key, id(owner)))
-    if known is None:
-        return method(*args, **kwargs)
-    return known[1](method, args, kwargs)
+            for function, owner in self._replaced:
+                exchange = _exchanges[function]
+                del exchange.replacements[id(owner)]
+                if not exchange.replacements:
+                    _exchanges.pop(function).undo()
+            self._replaced.clear()

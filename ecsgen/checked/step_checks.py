@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from ecsgen_testing.reference.effects import Effects
@@ -16,16 +17,23 @@ from ecsgen_testing.reference.statements import CompiledKernel, Signal, Step, St
 from ecsgen_testing.reference.values import Value, assigned, binary
 from ecsgen_testing.reference.world import Row, World
 
-from ecsgen import model
 from ecsgen.checked.expression_checks import CheckedExpressions, CheckedNames, handle_of
+from ecsgen.checked.methods import Written
 from ecsgen.checked.recorder import Recorder, Spot
 from ecsgen.checked.schema_texts import SchemaTexts, Statement, plain
 from ecsgen.checked.value_checks import Kinds, arithmetic_kinds, cast_kinds, is_lost
 
 _BLOCKS = (ast.If, ast.For, ast.While)
 Condition = Callable[[Scope], bool]
-Written = model.Reduction | model.Table
-"""A reduction, a column, or the rows of a table, as the schemas have it."""
+
+
+class CheckedReduction(NamedTuple):
+    """A reduction whose rows are checked one by one."""
+
+    where: Condition
+    evaluate: Callable[[Scope], object]
+    others: Mapping[str, Reduction]
+    """Reductions whose values it reads."""
 
 
 class CheckedSteps(StepCompiler):
@@ -235,9 +243,8 @@ class CheckedRun(Run):
 
 def compile_reduction(
     reduction: Reduction, written: Written, texts: SchemaTexts, recorder: Recorder
-) -> tuple[Condition, Callable[[Scope], object], dict[str, Reduction]]:
-    """Return the checked condition and value of a reduction or of a table's column, and the
-    reductions whose values it reads."""
+) -> CheckedReduction:
+    """Return a reduction, or a column of a table, compiled so that it tells what is wrong."""
     names = CheckedNames.of(texts.schema, reduction)
     assert isinstance(names, CheckedNames)
     names.recorder, names.texts = recorder, texts
@@ -249,6 +256,7 @@ def compile_reduction(
         value = texts.expression(content, written.marks, "expression", reduction.value)
         names.statement = value
         if value is None:  # the rows of a table
-            return where, lambda scope: None, names.reductions
+            return CheckedReduction(where, lambda scope: None, names.reductions)
         value.names = names
-        return where, expressions.compile(reduction.value).evaluate, names.reductions
+        evaluate = expressions.compile(reduction.value).evaluate
+        return CheckedReduction(where, evaluate, names.reductions)

@@ -1,0 +1,175 @@
+"""Times of a world's kernels, fused passes, tables, reductions and schedules, as generated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from ecsgen_runtime.world.world_base import WorldBase
+
+from ecsgen.checked.check import only_block, schemas_of
+from ecsgen.checked.methods import methods_of
+from ecsgen.checked.schema_texts import SchemaTexts
+from ecsgen.checked.stand_ins import Method, StandIns
+
+if TYPE_CHECKING:
+    import pandas
+
+_SECOND: Final = 1e9
+"""Nanoseconds."""
+
+
+class Time(NamedTuple):
+    """How long the calls of one method took, within one schedule."""
+
+    name: str
+    """The kernel, `stray + drift` of a fused pass; the table, reduction or schedule."""
+    within: str
+    """The schedule, else ""."""
+    calls: int
+    seconds: float
+    share: float
+    """Of the time since the block began."""
+    longest: float
+    """Of one call, in seconds; the first may compile."""
+    rows: int
+    """Rows of all calls; 0 of tables and schedules."""
+    ns_per_row: float
+
+
+class _Sums:
+    __slots__ = ("calls", "longest", "rows", "total")
+
+    def __init__(self) -> None:
+        self.calls = self.total = self.longest = self.rows = 0
+
+
+class Times:
+    """Times of a block, also while it is open."""
+
+    def __init__(self) -> None:
+        self._begun, self._ended = perf_counter_ns(), 0
+        self._sums: dict[tuple[str, str], _Sums] = {}
+        self._schedules = [""]
+
+    def end(self) -> None:
+        """Take note that the block has ended."""
+        self._ended = perf_counter_ns()
+
+    def table(self) -> list[Time]:
+        """Return the times, most seconds first."""
+        since = (self._ended or perf_counter_ns()) - self._begun
+        times = [
+            Time(
+                name,
+                within,
+                sums.calls,
+                sums.total / _SECOND,
+                sums.total / since,
+                sums.longest / _SECOND,
+                sums.rows,
+                sums.total / sums.rows if sums.rows else 0.0,
+            )
+            for (name, within), sums in self._sums.items()
+        ]
+        return sorted(times, key=lambda time: -time.seconds)
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the table as one of pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table(), columns=Time._fields)
+
+    def __repr__(self) -> str:
+        """Return the table as text."""
+        times = self.table()
+        width = max([4, *(len(time.name) for time in times)])
+        inner = max([6, *(len(time.within) for time in times)])
+        lines = [
+            f"{'name':{width}}  {'within':{inner}}  {'calls':>8}  {'seconds':>9}  {'share':>6}  "
+            f"{'longest':>9}  {'ns/row':>9}"
+        ]
+        lines += [
+            f"{t.name:{width}}  {t.within:{inner}}  {t.calls:8}  {t.seconds:9.4f}  {t.share:6.1%}  "
+            f"{t.longest:9.6f}  {t.ns_per_row:9.1f}"
+            for t in times
+        ]
+        return "\n".join(lines)
+
+    def wrap(self, name: str, count: Callable[[], int] | None, function: Method) -> Method:
+        """Return a function that adds its time; `count`: gives how many rows it runs over."""
+        all_sums, schedules = self._sums, self._schedules
+
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            begun = perf_counter_ns()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                took = perf_counter_ns() - begun
+                key = name, schedules[-1]
+                sums = all_sums.get(key)
+                if sums is None:
+                    sums = all_sums[key] = _Sums()
+                sums.calls += 1
+                sums.total += took
+                if took > sums.longest:
+                    sums.longest = took
+                if count is not None:
+                    named = kwargs.get("rows")
+                    sums.rows += count() if named is None else int(np.size(named))
+
+        return measured
+
+    def wrap_schedule(self, name: str, function: Method) -> Method:
+        """Return a schedule that adds its time, and in which kernels are within it."""
+
+        def scheduled(*args: Any, **kwargs: Any) -> Any:
+            self._schedules.append(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._schedules.pop()
+
+        return self.wrap(name, None, scheduled)
+
+
+@contextmanager
+def timed(world: WorldBase, schemas: Path | str | None = None) -> Iterator[Times]:
+    """Measure how long a world's kernels take, until the block ends; below 1 µs a call.
+
+    `schemas`: their folder, by default what `ecsgen build` takes here.
+    """
+    texts = schemas_of(world, schemas)
+    with only_block(world), timing(world, texts, Times()) as times:
+        yield times
+
+
+@contextmanager
+def timing(world: WorldBase, texts: SchemaTexts, times: Times) -> Iterator[Times]:
+    """Add the times of a world's methods to others until the block ends."""
+    stand_ins = StandIns()
+    try:
+        for method in methods_of(world, texts):
+            count = _row_counter(world, texts, method.over) if method.over else None
+            wrap = partial(times.wrap, method.name, count)
+            stand_ins.replace(method.owner, method.attribute, wrap)
+        for schedule, _ in texts.project.world.schedules:
+            stand_ins.replace(world, schedule, partial(times.wrap_schedule, schedule))
+        yield times
+    finally:
+        stand_ins.end()
+        times.end()
+
+
+def _row_counter(world: Any, texts: SchemaTexts, over: str) -> Callable[[], int]:
+    """Return what counts the rows of a component, group or query."""
+    component = texts.schema.components.get(over)
+    if component is not None and not component.is_chunked:
+        data = getattr(world, component.module).data
+        return partial(getattr, data, "n")
+    return partial(len, getattr(world, over)) if component is None else lambda: 0

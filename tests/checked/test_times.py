@@ -1,0 +1,91 @@
+"""Times of kernels, fused passes, tables, reductions and schedules."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from ecsgen.checked import checked, timed
+from ecsgen.cli import ecsgen
+
+SCHEMA = """\
+component: Body
+fields: {at: f64, speed: f64}
+kernels:
+  bounce: {steps: [speed = -speed]}
+reductions: {farthest: {max: at}}
+---
+world: Room
+queries: {bodies: {all: [Body]}}
+kernels:
+  drift: {over: Body, args: {dt: f64}, steps: ["Body.at += Body.speed * dt"]}
+  slow: {over: Body, steps: ["Body.speed *= 0.5"]}
+  look: {over: bodies, turns: rows, steps: ["Body.at += 1"]}
+records: {places: {far: {max: Body.at}}}
+schedule: {step: [drift, slow, look, Body.bounce, places, tick]}
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("timed")
+    (folder / "schemas").mkdir()
+    (folder / "schemas/room.yaml").write_text(SCHEMA, encoding="utf-8")
+    arguments = ["build", str(folder / "schemas"), "--output", str(folder / "timed_room")]
+    assert CliRunner().invoke(ecsgen, arguments).exit_code == 0
+    sys.path.insert(0, str(folder))
+    yield importlib.import_module("timed_room").Room()
+    sys.path.remove(str(folder))
+
+
+def schemas(world: Any) -> Path:
+    return Path(str(sys.modules[type(world).__module__].__file__)).parent.parent / "schemas"
+
+
+def test_table(world: Any) -> None:
+    world.spawn(3, body={"speed": 1.0})
+    step, twin = world.step, type(world)()
+    with timed(world, schemas(world)) as times:
+        for _ in range(2):
+            step(dt=1.0)
+            world.body.farthest()
+        world.body.bounce(rows=[0, 2])
+        twin.step(dt=1.0)
+    world.step(dt=1.0)
+    table = times.table()
+    listed = {(t.name, t.within): (t.calls, t.rows) for t in table}
+    assert listed == {
+        ("step", ""): (2, 0),
+        ("drift + slow", "step"): (2, 6),
+        ("look", "step"): (2, 6),
+        ("Body.bounce", "step"): (2, 6),
+        ("places", "step"): (2, 0),
+        ("Body.farthest", ""): (2, 6),
+        ("Body.bounce", ""): (1, 2),
+    }
+    assert [t.seconds for t in table] == sorted((t.seconds for t in table), reverse=True)
+    assert table[0].name == "step"
+    assert table[0].seconds >= sum(t.seconds for t in table if t.within)
+    assert all(0 < t.longest <= t.seconds for t in table)
+    assert 0 < sum(t.share for t in table if not t.within) <= 1
+    drift = next(t for t in table if t.name == "drift + slow")
+    assert drift.ns_per_row == pytest.approx(drift.seconds * 1e9 / 6)
+    head, *lines = repr(times).split("\n")
+    assert head.split() == ["name", "within", "calls", "seconds", "share", "longest", "ns/row"]
+    assert len(lines) == len(table)
+
+
+def test_errors_are_timed_and_end_nothing(world: Any) -> None:
+    with timed(world, schemas(world)) as times:
+        with pytest.raises(TypeError):
+            world.step(dt="a")
+        with pytest.raises(RuntimeError, match="checked or timed already"):
+            checked(world, schemas(world)).__enter__()
+        world.body.bounce()
+    assert {(t.name, t.within) for t in times.table()} == {("step", ""), ("Body.bounce", "")}
