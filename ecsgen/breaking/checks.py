@@ -323,10 +323,11 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     old, new = diff.old.project.by_name[old_name], diff.new.project.by_name[name]
     _compare_indexes(diff, old, new)
     has_manager = diff.new.saved["components"][name]["in"] == "managers"
-    if old.release and not new.release and has_manager:
-        title, mark = quote(name), diff.marks.component(name, "release", "destroy")
-        message = f"{title} has 'release: false', and had 'release: true': no on_release any more"
-        diff.report.add("E953", message, mark, "go back to 'release: true'")
+    for hook in ("release", "add"):
+        if getattr(old, hook) and not getattr(new, hook) and has_manager:
+            title, mark = quote(name), diff.marks.component(name, hook, "destroy")
+            message = f"{title} has '{hook}: false', and had '{hook}: true': no on_{hook} any more"
+            diff.report.add("E953", message, mark, f"go back to '{hook}: true'")
     if has_manager:
         _compare_networks(diff, old, new)
     for what, change_text, key, was, is_ in (

@@ -327,6 +327,7 @@ class Component:
     lookup: Literal["sparse", "hash", "direct"] = "sparse"
     destroy: Literal["gc", "callback", "manual"] = "gc"
     release: bool = False  # true with destroy: callback
+    add: bool = False
     ids: bool = False  # true with owner: none
     partition: Literal["", "active", "inactive"] = ""
     hierarchy: Literal["", "root", "destroy", "die"] = ""

@@ -77,6 +77,7 @@ def policies(component: Component) -> str:
         ("instances: many", c.instances == "many"),
         (f"destroy: {c.destroy}", c.owner == "entity"),
         ("release", c.release),
+        ("add", c.add),
         ("ids", c.ids),
         (f"partition: start {c.partition}", bool(c.partition)),
         (f"hierarchy: orphans {c.hierarchy}", bool(c.hierarchy)),

@@ -56,6 +56,20 @@ RELEASE = Policy(
 """release: callbacks get the rows about to go, still readable, whatever removes them."""
 
 
+ADD = Policy(
+    name="add",
+    applies=lambda c: c.add,
+    order=-5,  # the first base but those that refuse values: notifies when the others are done
+    manager_base="Add",
+    manager_slots=("_added",),
+    step_code={"notify_one": """
+            if self._added.entries:
+                self._notify_created(row)
+        """},
+)
+"""add: callbacks get the rows that have just come, whatever creates them."""
+
+
 def _names(component: Component) -> list[str]:
     """Return the object columns of rows; those of cold rows are emptied with the cold rows."""
     objects = (field for field in component.fields if field.type.base is BaseType.OBJECT)
@@ -101,4 +115,4 @@ The end of an object may run any code, which may change the manager: an object t
 the middle of a change is kept in `_left` until the method is done.
 """
 
-POLICIES = (GC, CALLBACK, RELEASE, OBJECTS)
+POLICIES = (GC, CALLBACK, RELEASE, ADD, OBJECTS)

@@ -35,6 +35,7 @@ STEPS = (
     Step("make_room_one", "create", "free the row `row`"),
     Step("append_one", "create", "count the row, fill own columns, tell the map"),
     Step("reposition_one", "create", "bring the row where it belongs"),
+    Step("notify_one", "create", "call callbacks of the row `row`, which is there for good"),
     Step("plan_append", "_append_many", "find out where rows come: `rows`, `span`; allocate"),
     Step("acquire_many", "_append_many", "take what new rows need, before there are more"),
     Step("make_room_many", "_append_many", "free the rows of `span`"),

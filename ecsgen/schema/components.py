@@ -71,6 +71,7 @@ def build_component(
         lookup=spec.lookup,
         destroy=spec.destroy,
         release=spec.release or spec.destroy == "callback",
+        add=spec.add,
         ids=spec.has_ids and spec.grid is None,
         partition=spec.start,
         hierarchy=spec.orphans,

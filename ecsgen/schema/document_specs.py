@@ -481,6 +481,10 @@ class _Policies(Strict):
         default=False,
         description="An `on_release` hook for resources. Always on with `destroy: callback`.",
     )
+    add: bool = Field(
+        default=False,
+        description="An `on_add` hook, called with the rows that have just come.",
+    )
     ids: bool = Field(
         default=False,
         description="Every instance also has a stable id that survives moves. Always on with "

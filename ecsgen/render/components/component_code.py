@@ -136,7 +136,7 @@ class ComponentCode(BufferCode):
         if c.grid is not None:
             return f"the cells of a grid of {' x '.join(map(str, c.grid.shape))}"
         parts = [f"{key} {getattr(c, key)}" for key in ("lookup", "instances", "destroy")]
-        parts += ["release"] if c.release else []
+        parts += [key for key in ("release", "add") if getattr(c, key)]
         by_default = f" (by default of the project: {', '.join(c.by_default)})"
         return ", ".join(parts) + (by_default if c.by_default else "")
 

@@ -96,7 +96,7 @@ typedef struct {
     PyObject_HEAD
     Plan plan;
     PyTypeObject *row_kind; /* the named tuple of a row, or NULL */
-    PyTypeObject *callbacks_kind; /* of `released` */
+    PyTypeObject *callbacks_kind; /* of `released` and `added` */
     PyObject *empty, *dtype;      /* what makes an array of rows */
     PyObject *remove;             /* the method of that name, in C if `removes` */
     int removes, creates;         /* true if the methods of these names are in C */
@@ -113,8 +113,8 @@ typedef struct {
     Field *fields;
     char *defaults; /* the scratch of a row of defaults */
     /* slots of the manager */
-    Py_ssize_t data, locks, owners, sparse, map, released;
-    Py_ssize_t entries; /* of `released` */
+    Py_ssize_t data, locks, owners, sparse, map, released, added;
+    Py_ssize_t entries; /* of `released` and `added` */
     /* slots of its data */
     Py_ssize_t anchor, n, version, allocated, count, active, peak, slots, first_generation;
     /* columns, by number */

@@ -111,6 +111,7 @@ const Part component_parts[] = {
     AT(Component, version, A_SLOT),        AT(Component, allocated, A_SLOT),
     AT(Component, owners, SLOT_IF_ANY),    AT(Component, sparse, SLOT_IF_ANY),
     AT(Component, map, SLOT_IF_ANY),       AT(Component, released, SLOT_IF_ANY),
+    AT(Component, added, SLOT_IF_ANY),
     AT(Component, entries, SLOT_IF_ANY),   AT(Component, count, SLOT_IF_ANY),
     AT(Component, active, SLOT_IF_ANY),    AT(Component, peak, SLOT_IF_ANY),
     AT(Component, slots, SLOT_IF_ANY),     AT(Component, first_generation, SLOT_IF_ANY),

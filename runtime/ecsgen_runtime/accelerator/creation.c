@@ -12,6 +12,20 @@ is_alive(const Component *plan, PyObject *self, uint64_t entity)
            lives(plan->entities, &living, entity);
 }
 
+int
+is_silent(const Component *plan, PyObject *self, Py_ssize_t slot)
+{
+    if (slot == ABSENT) {
+        return 1;
+    }
+    PyObject *callbacks = SLOT(self, slot);
+    if (callbacks == NULL || Py_TYPE(callbacks) != plan->callbacks_kind) {
+        return 0;
+    }
+    PyObject *entries = SLOT(callbacks, plan->entries);
+    return entries != NULL && PyTuple_CheckExact(entries) && PyTuple_GET_SIZE(entries) == 0;
+}
+
 /* Write the owner and the fields of a new row. */
 static void
 fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
@@ -173,6 +187,7 @@ plan_creation(Creation *it, Component *plan, PyObject *self, const Rows *rows, P
     it->result = NULL;
     no_changes(&it->changes);
     if ((entity != NULL && !is_number(entity, &it->handle)) ||
+        !is_silent(plan, self, plan->added) ||
         !open_change(&it->change, plan, self, &it->rows)) {
         return 0;
     }

@@ -54,21 +54,6 @@ plan_end(Removal *it, PyObject *data)
            plan_step(&it->changes, data, plan->version, 1);
 }
 
-/* True if no callback is notified of removed rows. */
-static int
-is_silent(const Component *plan, PyObject *self)
-{
-    if (plan->released == ABSENT) {
-        return 1;
-    }
-    PyObject *callbacks = SLOT(self, plan->released);
-    if (callbacks == NULL || Py_TYPE(callbacks) != plan->callbacks_kind) {
-        return 0;
-    }
-    PyObject *entries = SLOT(callbacks, plan->entries);
-    return entries != NULL && PyTuple_CheckExact(entries) && PyTuple_GET_SIZE(entries) == 0;
-}
-
 /* True if a row can be removed without rows below it. */
 static int
 is_leaf(const Change *change, uint64_t row)
@@ -144,7 +129,7 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
 int
 plan_removal(Removal *it, Component *plan, PyObject *self, const Rows *rows, uint64_t row)
 {
-    if (!is_silent(plan, self)) {
+    if (!is_silent(plan, self, plan->released)) {
         return 0;
     }
     it->rows = *rows;

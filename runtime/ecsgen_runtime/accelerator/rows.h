@@ -168,6 +168,9 @@ void drop_creation(Creation *it);
 /* True if an entity is alive. */
 int is_alive(const Component *plan, PyObject *self, uint64_t entity);
 
+/* True if no callback in a slot of a manager, `released` or `added`, is to be notified. */
+int is_silent(const Component *plan, PyObject *self, Py_ssize_t slot);
+
 /* Write a new row of a sparse manager with nothing beside it but a family. */
 void add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *scratch);
 

@@ -121,6 +121,7 @@ create_small_batch(PARAMETERS)
     BatchRemoval it;
     int count = read_small_batch(args, nargsf, NULL, entities);
     if (count <= 0 || plan->is_direct || !plan->creates ||
+        !is_silent(plan, args[0], plan->added) ||
         !read_named(plan, args + 2, kwnames, scratch, NULL)) {
         return LEAVE;
     }

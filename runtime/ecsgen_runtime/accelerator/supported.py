@@ -27,7 +27,7 @@ def _names(text: str) -> frozenset[str]:
 
 STEPS: Final = {
     "accessors": _names("packed partition grouped direct"),
-    "create": _names("""packed partition direct sparse hash one ids direct_ids hierarchy
+    "create": _names("""packed partition direct sparse hash one ids direct_ids hierarchy add
         owned_children unowned_children"""),
     "create_many": _names("owned_children unowned_children"),
     "destroy_row": _names("""packed partition direct sparse hash ids release hierarchy
@@ -103,6 +103,7 @@ _MANAGER_SLOTS: Final = {
     "sparse": "_sparse_cells",
     "map": "_rows",
     "released": "_released",
+    "added": "_added",
 }
 _SAVED_NUMBERS: Final = _names("n version allocated count peak slots first_generation")
 _DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {"active": "_n_active"}

@@ -20,6 +20,7 @@ from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_i
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..entities.newborn_handles import EntityHandles, NewbornHandles
 from ..managers.manager import Manager
+from ..managers.policies.additions import Add, AddedRows, announce_all
 from ..managers.policies.ids import IdMethods, NewbornIds
 from ..managers.policies.owners import Owned
 from ..values.array_coercion import drop_duplicates
@@ -110,6 +111,7 @@ class DeferredCommands:
             raise_if_locked(manager)
         self._world = world
         self._refusal = None
+        self._added: list[AddedRows] = []
         self._have_no_rows = False
         """True if all rows of the entities to despawn are removed."""
 
@@ -149,6 +151,7 @@ class DeferredCommands:
             (any(self._counts_of("remove")), self._apply_removals),
             (any(self._counts_of("spawn")), self._apply_spawns),
             (any(self._counts_of("add", "replace")), self._apply_additions),
+            (any(self._counts_of("spawn", "add", "replace")), self._announce),
         ]
         for apply in (apply for is_needed, apply in steps if is_needed):
             try:
@@ -164,6 +167,17 @@ class DeferredCommands:
             raise BaseExceptionGroup(failed[0].message, errors)
         if failed:
             raise failed[0]
+
+    def _note_added(self, manager: Manager, created: NDArray[Any]) -> None:
+        """Note rows that were created, if anybody is to be notified of them."""
+        if isinstance(manager, Add) and manager.has_add_listeners and len(created):
+            self._added.append(manager.added_rows(created))
+
+    def _announce(self) -> None:
+        """Notify the callbacks of all created rows."""
+        if self._added:
+            dispatch = self._world.entities.dispatch
+            dispatch.run(announce_all, dispatch, self._added)
 
     def _apply_despawns(self) -> None:
         """Despawn all entities with their rows, or none; mark managers broken whose rows cannot be
@@ -274,7 +288,7 @@ class DeferredCommands:
                 order, is_set = self._effective(manager, targets, numbers)
                 targets, numbers, positions = targets[order], numbers[order], positions[order]
             columns = self._columns_in_order(name, numbers[~is_set], positions[~is_set])
-            manager.create_checked(targets[~is_set], columns, ())
+            self._note_added(manager, manager.create_checked(targets[~is_set], columns, ()))
             if is_set.any():
                 columns = self._columns_in_order(name, numbers[is_set], positions[is_set])
                 _set_rows(manager, manager.lookup_many(targets[is_set]), columns)
@@ -398,6 +412,7 @@ class DeferredCommands:
                 if not hasattr(manager, "_entities"):
                     ownerless.append((manager, manager.version, ids))
                 ids.extend(starmap(manager.create_checked, ((*arguments, ()),)))
+                self._note_added(manager, ids[0])
         except BaseException as error:
             for manager, version, ids in ownerless:
                 if ids:

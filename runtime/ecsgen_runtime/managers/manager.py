@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from operator import index
 from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.callbacks import Dispatch
+from ..base.callbacks import Callbacks, Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
@@ -86,6 +88,8 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     """True if rows have an order, independent of owners, that moves do not change."""
     HAS_RELEASE_CALLBACKS: ClassVar[bool] = False
     """True if callbacks run when rows are removed."""
+    HAS_ADD_CALLBACKS: ClassVar[bool] = False
+    """True if callbacks run when rows have come."""
     DESPAWNS_OWNERS: ClassVar[bool] = False
     """True if removing rows destroys entities."""
     _HOLDS_OBJECTS: ClassVar[bool] = False
@@ -407,6 +411,20 @@ class Manager(BaseManager):
     def _notify_release(self, rows: RowArray) -> None:
         """Notify the callbacks of rows about to be removed."""
 
+    def _notify_locked(
+        self, dispatch: Dispatch, callbacks: Callbacks[RowArray], rows: RowArray
+    ) -> None:
+        """Notify callbacks of rows, the manager locked meanwhile. They share `rows`, read-only."""
+        rows.flags.writeable = False
+        with BytesIO() as hold:  # as `locked` does it
+            self._lock(ref(hold))
+            del hold  # the block alone keeps it
+            dispatch.notify(callbacks.run, rows)
+
+    def _complete_rows(self, rows: RowArray) -> None:
+        """Do what is left to be done with new rows, in the order of their creation, before the
+        callbacks are notified of them."""
+
     def _shrink(self) -> None:
         self.data._shrink(is_counted=True)
 
@@ -505,6 +523,10 @@ class Manager(BaseManager):
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
         """Return the rows to evict before these entities get new ones, ascending."""
         return self._add_overflow_rows(len(entities), NO_ROWS)
+
+    def _create_many(self, *arguments: Any) -> NDArray[Any]:
+        """Add rows, for entities or so many; return them, or their ids."""
+        raise NotImplementedError
 
     @abstractmethod
     def _append_many(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:

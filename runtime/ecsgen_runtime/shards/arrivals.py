@@ -12,6 +12,7 @@ from ..base.errors import CapacityError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..base.locks import mark_broken, raise_if_locked
+from ..managers.policies.additions import announce_all
 from ..managers.policies.chains import own_ancestor
 from ..managers.policies.cold import cold_row_column
 from ..managers.policies.hierarchy import Hierarchy
@@ -98,6 +99,19 @@ def _settle_all(
     except BaseException:
         mark_broken(world.entities)
         raise
+    _announce(world, parcel, arrivals, slot_cache.es)
+
+
+def _announce(
+    world: ShardBase, parcel: ParcelBase, arrivals: list[Arrival], es: EntityArray
+) -> None:
+    """Notify the callbacks of the rows that have arrived."""
+    added = []
+    for component, manager, *_ in arrivals:
+        if manager.HAS_ADD_CALLBACKS and manager.has_add_listeners:
+            ids = None if component.is_owned else parcel.column(component.marks["~id"])
+            added.append(manager.added_rows(rows_of(manager, es) if ids is None else ids))
+    announce_all(world.entities.dispatch, added)
 
 
 class ParcelIndex:

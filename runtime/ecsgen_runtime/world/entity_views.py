@@ -17,7 +17,7 @@ from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
 from ..values.field_tables import component_name
 from ..values.field_types import FieldTable
-from .world_base import ONCE, SpawnPart, WorldBase, append_parts
+from .world_base import ONCE, SpawnPart, WorldBase, append_and_announce
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -239,7 +239,8 @@ class EntityViewBase:
             if not holder.ALLOWS_MANY and holder.has(entity):
                 raise duplicate_instance_error(kind.__name__, entity, entities.HANDLE_LAYOUT)
         parts = world._old_parts(rows_by_class)
-        entities.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
+        dispatch, owner = entities.dispatch, np.array([entity], np.uint64)
+        dispatch.run(append_and_announce, dispatch, owner, parts, rows)
 
     def remove(self, component: type[tuple[Any, ...]], /) -> int:
         """Remove a component, by its row class; return the number of removed instances."""

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Never, Protocol, TypeAli
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.callbacks import Dispatch
 from ..base.errors import CapacityError
-from ..base.handles import Columns, Entity, EntityArray, RowClass
+from ..base.handles import Columns, Entity, EntityArray, RowArray, RowClass
 from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
 from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..base.text import did_you_mean, format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
+from ..managers.policies.additions import Add, AddedRows, announce_all
 from ..tables.bulk import are_cells, small_values
 from ..tables.html_reprs import world_table
 from ..tables.placement import is_integer
@@ -193,8 +195,8 @@ SpawnPart: TypeAlias = tuple[SpawnStore, Columns, int]
 
 def append_parts(
     entities: EntityArray, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
-) -> None:
-    """Append the rows of new entities; O(k) for each part.
+) -> list[AddedRows]:
+    """Append the rows of new entities, and return those to be announced; O(k) for each part.
 
     First rows are evicted until none is in the way, for callbacks may change anything: only after
     the last one all checks hold. `borrowed` are the caller's arguments.
@@ -208,8 +210,22 @@ def append_parts(
         for store, columns, owners in each:
             store._check_can_create(owners)
             store._ensure_capacity(owners, columns, ())
+    added = []
     for store, columns, owners in each:
-        store._append_many(owners, columns)
+        created = store._append_many(owners, columns)
+        if isinstance(store, Add) and store.has_add_listeners:
+            added.append(store.added_rows(cast(RowArray, created)))
+    return added
+
+
+def append_and_announce(
+    dispatch: Dispatch,
+    entities: EntityArray,
+    parts: Sequence[SpawnPart],
+    borrowed: tuple[object, ...],
+) -> None:
+    """Append further rows of entities, then notify the callbacks of these."""
+    announce_all(dispatch, append_parts(entities, parts, borrowed))
 
 
 _ManagerT = TypeVar("_ManagerT")
@@ -449,19 +465,21 @@ class WorldBase(DeferredDespawns):
     def _append_new(
         self, n: int, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
     ) -> EntityArray:
-        """Create n entities and append their checked rows, or undo all. `borrowed` are the caller's
-        arguments."""
+        """Create n entities and append their checked rows, or undo all; then notify the callbacks.
+        `borrowed` are the caller's arguments."""
         created: list[EntityArray] = []
+        added: list[AddedRows] = []
         try:
             # created and recorded at once: an interrupt may come after a call
             created.extend(map(self.entities.create_many, (n,)))
             if n:
-                append_parts(created[0], parts, borrowed)
-            return created[0]
+                added = append_parts(created[0], parts, borrowed)
         except BaseException:
             for entities in created:
                 self.rollback_spawn(entities)
             raise
+        announce_all(self.entities.dispatch, added)
+        return created[0]
 
     def _spawn_one(self, components: SpawnFields) -> EntityArray | None:
         """Create one entity with rows, or return None and change nothing if that is not plain."""

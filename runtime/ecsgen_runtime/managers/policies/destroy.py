@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from io import BytesIO
 from random import Random
 from typing import Any, ClassVar, Final
-from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,11 +143,7 @@ class Release(Manager):
         if not self._released.entries:
             return
         shown = rows.copy()  # not what is going to be removed
-        shown.flags.writeable = False
-        with BytesIO() as hold:  # as `locked` does it
-            self._lock(ref(hold))
-            del hold  # the block alone keeps it
-            self._dispatch.notify(self._released.run, shown)
+        self._notify_locked(self._dispatch, self._released, shown)
 
     def _destroy_notified(self, row: Instance) -> int:
         return self._dispatch.run(self._notify_and_destroy, row)

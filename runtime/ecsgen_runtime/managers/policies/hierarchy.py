@@ -352,6 +352,13 @@ class Hierarchy(Packed):
             self._mark_broken()
             raise
 
+    def _complete_rows(self, rows: RowArray) -> None:
+        super()._complete_rows(rows)
+        if len(rows) == 1:
+            self._attach_to_tracked(Instance(rows.item(0)))
+        else:
+            self._attach_many_to_tracked(rows)
+
     def _track_parents(self, count: int, parents: ArrayLike) -> None:
         """Track the parents of so many new rows."""
         name = type(self).__name__
@@ -412,7 +419,7 @@ class Hierarchy(Packed):
                 raise
             return created
 
-        if self.HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
+        if self.HAS_RELEASE_CALLBACKS or self.HAS_ADD_CALLBACKS or self._HOLDS_OBJECTS:
             return self._dispatch.run(adopted)  # despawns wait until the row is attached
         return adopted()
 
