@@ -19,6 +19,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "archetypes.py": ("--rows", "100", "--rounds", "1"),
     "arrow.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
+    "changes.py": ("--rows", "300", "--rounds", "1", "--creations", "20"),
     "compare.py": (
         *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),
         *("--only", r"^(EntityManager|KinManager|Archetypes|World\.bodies)"),

@@ -26,7 +26,7 @@ _FEW: Final = 8
 
 _Columns: TypeAlias = tuple[tuple[str, ...], tuple[int, ...]]
 """The columns of a field, several if it is split, and the shape of its cells."""
-_Undo: TypeAlias = list[tuple[NDArray[Any], RowArray | slice, NDArray[Any]]]
+_Undo: TypeAlias = list[tuple[NDArray[Any], RowArray, NDArray[Any]]]
 """Arrays that were written to, where, and what was there."""
 
 
@@ -178,8 +178,11 @@ class ChangeReader(Uncopied):
             differing = reduce(np.union1d, map(_differing_rows, then, now))
             if has_gaps:
                 differing = differing[keys[differing] != 0]
-            written = slice(0, len(keys)) if len(differing) == len(keys) else differing
-            before = [_write(*pair, written, undo) for pair in zip(then, now, strict=True)]
+            if len(differing) == len(keys):  # all: new copies take no longer than writes
+                before = then
+                cells |= zip(columns, [items.copy() for items in now], strict=True)
+            else:
+                before = [_write(*pair, differing, undo) for pair in zip(then, now, strict=True)]
             dtype = views[0].dtype
             fields[name] = FieldChanges(
                 differing, _joined(before, dtype, shape), _joined(last, dtype, shape)
@@ -226,11 +229,9 @@ def _joined(
     return joined.reshape(len(columns[0]), *shape)
 
 
-def _write(
-    cells: NDArray[Any], now: NDArray[Any], rows: RowArray | slice, undo: _Undo
-) -> NDArray[Any]:
-    """Write `now` to the same rows of `cells`, and return a copy of what was there."""
-    before = cells[rows].copy() if isinstance(rows, slice) else cells[rows]
+def _write(cells: NDArray[Any], now: NDArray[Any], rows: RowArray, undo: _Undo) -> NDArray[Any]:
+    """Write `now` to the same rows of `cells`, and return what was there."""
+    before = cells[rows]
     undo.append((cells, rows, before))
     cells[rows] = now[rows]
     return before
