@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -23,7 +23,10 @@ from ecsgen.config import UsageError
 @click.option("--edit", is_flag=True, help="Let the page change the world.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 @click.option("--no-verify", is_flag=True, help="Show a FILE of your own with all that is wrong.")
-def inspect(target: str, port: int, edit: bool, no_browser: bool, no_verify: bool) -> None:
+@click.option("--step", metavar="NAME", help="What to run: of the world, or of MODULE.")
+def inspect(
+    target: str, port: int, edit: bool, no_browser: bool, no_verify: bool, step: str | None
+) -> None:
     """Show a world on a page of this machine, until Ctrl-C; its URL is printed first.
 
     ATTR of MODULE is a world, or a function that returns one. FILE is a saved world: it is shown
@@ -33,15 +36,27 @@ def inspect(target: str, port: int, edit: bool, no_browser: bool, no_verify: boo
         from ecsgen.inspector import serve
     except ImportError as error:
         raise UsageError(str(error)) from None
-    with _world(target, verify=not no_verify) as world:
+    with _world(target, verify=not no_verify) as (world, make):
+        run = None if step is None else _step_of(world, target, step)
         try:
-            serve(world, port=port, edit=edit, open_browser=not no_browser, block=True)
+            inspector = serve(
+                world, step=run, make=make, port=port, edit=edit, open_browser=not no_browser
+            )
         except OSError as error:
             raise UsageError(f"can't listen on port {port}: {error.strerror}") from None
+        except TypeError as error:
+            raise UsageError(str(error)) from None
+        print(inspector.url, flush=True)
+        with inspector:
+            try:
+                inspector.run_or_tick()
+            except Exception:
+                _raise_program_error(step or target)
 
 
 @contextmanager
-def _world(target: str, *, verify: bool) -> Iterator[Any]:
+def _world(target: str, *, verify: bool) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
+    """Yield the world of a target, and the function that made it, if one did."""
     file = Path(target)
     if ":" in target and not file.exists():
         yield _of_module(target)
@@ -50,10 +65,10 @@ def _world(target: str, *, verify: bool) -> Iterator[Any]:
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:
-        yield load_saved(file, Path(folder), verify=verify)
+        yield load_saved(file, Path(folder), verify=verify), None
 
 
-def _of_module(name: str) -> Any:
+def _of_module(name: str) -> tuple[Any, Callable[..., Any] | None]:
     module, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
     try:
@@ -62,7 +77,8 @@ def _of_module(name: str) -> Any:
         if target is None:
             message = f"the module {imported.__name__!r} has no {attribute!r}: wanted a world"
             raise UsageError(message)
-        world = target() if callable(target) and not _is_world(target) else target
+        make = target if callable(target) and not _is_world(target) else None
+        world = target if make is None else make()
     except UsageError:
         raise
     except ModuleNotFoundError as error:
@@ -71,9 +87,23 @@ def _of_module(name: str) -> Any:
         raise UsageError(f"there is no module {error.name!r}") from None
     except Exception:
         _raise_program_error(name)
+    if isinstance(world, tuple):  # (world, step), as `make` may return
+        world = world[0]
     if not _is_world(world):
         raise UsageError(f"{name} is not a world, and returns none: {type(world).__name__}")
-    return world
+    return world, make
+
+
+def _step_of(world: Any, target: str, name: str) -> Callable[..., object]:
+    """Return a method of the world, `step` or `boid.fly`, or a function of its module."""
+    owner = world
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    if owner is None and ":" in target:
+        owner = getattr(sys.modules.get(target.partition(":")[0]), name, None)
+    if not callable(owner):
+        raise UsageError(f"--step: neither the world nor its module has a function {name!r}")
+    return cast("Callable[..., object]", owner)
 
 
 def _is_world(candidate: object) -> bool:

@@ -5,23 +5,32 @@ from __future__ import annotations
 import threading
 import time
 import webbrowser
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from secrets import token_urlsafe
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import quote
+
+from starlette.requests import Request
 
 from ecsgen.inspector.api import Api
 from ecsgen.inspector.component_readers import InspectedWorld
+from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.overview import Frames
-from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
-from ecsgen.inspector.tick_queue import TickQueue
+from ecsgen.inspector.run_loop import RunLoop, Step
+from ecsgen.inspector.server import HOST, Answer, Guard, Server, application, body_of, page_files
+from ecsgen.inspector.tick_queue import RequestError, TickQueue
 
 BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""
 _TOKEN_BYTES: Final = 32
 _PAUSE: Final = 0.005
 """Seconds between two ticks with `block=True`."""
+_TICK_EVERY: Final = 0.004
+"""Seconds between two ticks of `run`, where steps are shorter."""
+_LOOKING: Final = 10.0
+"""Seconds after a request for which somebody is taken to look."""
 
 
 class Inspector:
@@ -30,19 +39,50 @@ class Inspector:
     The world is read and written in `tick` only, so call that once a frame, on the world's thread.
     """
 
-    def __init__(self, world: InspectedWorld, port: int, token: str | None, edit: bool) -> None:
-        if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
-            raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+    def __init__(
+        self, world: InspectedWorld, loop: RunLoop, port: int, token: str | None, edit: bool
+    ) -> None:
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
         self._queue = TickQueue()
-        self._frames = Frames(world)
-        self._api = Api(world, self._queue, self._frames, edit)
+        self._loop = loop
+        self._edit = edit
+        self._asked = time.monotonic()
+        self._is_closed = False
+        self._show(world)
         pages = page_files()
-        app = application(pages, self._api.routes(), self._api.check_names)
+        app = application(pages, tuple(self._routes), lambda: self._routes, self._check_names)
         unauthorized = pages["unauthorized.html"]
         self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
         """URL of the page with the token, which gives access to the world."""
+
+    def _show(self, world: InspectedWorld) -> None:
+        """Answer requests from now on about this world."""
+        self._frames = Frames(world)
+        self._api = Api(world, self._queue, self._frames, self._edit)
+        self._routes: Mapping[str, Mapping[str, Answer]] = {
+            **self._api.routes(),
+            "run": {"GET": self._run_state, "POST": self._control_run},
+        }
+
+    def _check_names(self, path_parts: Mapping[str, str]) -> None:
+        self._api.check_names(path_parts)
+
+    async def _run_state(self, request: Request) -> Json:
+        return await self._queue.run_in_tick(self._loop.as_json)
+
+    async def _control_run(self, request: Request) -> Json:
+        body = await body_of(request)
+
+        def command() -> Json:
+            if not self._loop.is_controlled:
+                raise RequestError(404, "there is no step: serve(world, step=...) runs it")
+            world = self._loop.command(body)
+            if world is not None:
+                self._show(world)
+            return self._loop.as_json()
+
+        return await self._queue.run_in_tick(command)
 
     def tick(self, budget: float = BUDGET) -> int:
         """Answer the requests since the last tick, and return their number.
@@ -51,10 +91,74 @@ class Inspector:
         view of a column outlives the call. Errors of requests go to the browser.
         """
         self._frames.note()
-        return self._queue.run_pending(budget)
+        answered = self._queue.run_pending(budget)
+        if answered:
+            self._asked = time.monotonic()
+        return answered
+
+    @property
+    def world(self) -> Any:
+        """The world that is shown: a new one after Reset."""
+        return self._loop.world
+
+    def run(self) -> int:
+        """Step as the page says, and tick in between; return the number of steps done.
+
+        Ends with Ctrl-C, `close`, or the page's Stop. It is paused at first.
+
+        Raises:
+            ValueError: there is no `step`.
+            Exception: an error of the last step, which the page has shown.
+        """
+        loop = self._loop
+        if loop.step is None:
+            raise ValueError("run() needs a step: serve(world, step=...)")
+        loop.is_over, before, ticked = False, loop.total, 0.0
+        with suppress(KeyboardInterrupt):
+            while not (loop.is_over or self._is_closed):
+                if loop.is_ready:
+                    loop.do_step()
+                if time.perf_counter() - ticked >= _TICK_EVERY or not loop.is_playing:
+                    self.tick()
+                    ticked = time.perf_counter()
+                if not loop.is_ready:
+                    time.sleep(loop.pause)
+        loop.is_playing = False
+        if loop.error is not None:
+            raise loop.error
+        return loop.total - before
+
+    def run_or_tick(self) -> None:
+        """Run, or without a step tick until Ctrl-C or `close`."""
+        if self._loop.step is not None:
+            self.run()
+            return
+        with suppress(KeyboardInterrupt):
+            while not self._is_closed:
+                self.tick()
+                time.sleep(_PAUSE)
+
+    def wait(self) -> bool:
+        """Count a step of a loop of the program's own, and keep it to the page's Pause and speed.
+
+        Call it after `tick`. Blocks while the page has paused the run, and answers meanwhile. It
+        plays at first, and again once nobody has looked for 10 s. Returns False after Stop or
+        `close`.
+        """
+        loop = self._loop
+        if not loop.is_controlled:
+            loop.is_controlled = loop.is_playing = True
+        loop.take_turn()
+        while not (loop.is_over or self._is_closed or loop.is_ready):
+            self.tick()
+            if time.monotonic() - self._asked > _LOOKING:
+                loop.is_playing = True
+            time.sleep(loop.pause)
+        return not (loop.is_over or self._is_closed)
 
     def close(self) -> None:
         """Stop serving; waiting requests fail. Closing again does nothing."""
+        self._is_closed = True
         self._queue.close()
         self._server.close()
 
@@ -76,6 +180,9 @@ class Inspector:
 def serve(
     world: InspectedWorld,
     *,
+    step: Step | None = None,
+    args: Mapping[str, Any] | None = None,
+    make: Callable[..., Any] | None = None,
     port: int = 0,
     token: str | None = None,
     edit: bool = False,
@@ -88,21 +195,26 @@ def serve(
     `edit`: whether the page may change the world. `block`: print the URL, and tick
     until Ctrl-C; otherwise call the inspector's `tick` once a frame.
 
+    `step`: a function, or a method of the world, that the inspector's `run` calls with `args`;
+    with `block` that is done at once. `make`: a function that returns a new world, or
+    `(world, step)`, for the page's Reset; its parameters with defaults are fields of the page.
+
     Raises:
-        TypeError: `world` is not a world.
+        TypeError: `world` is not a world, or `step` cannot be called with `args`.
         ValueError: the token is empty, or not printable ASCII.
         OSError: the port is taken.
     """
-    inspector = Inspector(world, port, token, edit)
+    if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
+        raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+    loop = RunLoop(world, step, args or {}, make)
+    inspector = Inspector(world, loop, port, token, edit)
     if block:
         print(inspector.url, flush=True)
     if open_browser:  # with some browsers the call returns when they are closed
         threading.Thread(target=webbrowser.open, args=(inspector.url,), daemon=True).start()
     if block:
-        with inspector, suppress(KeyboardInterrupt):
-            while True:
-                inspector.tick()
-                time.sleep(_PAUSE)
+        with inspector:
+            inspector.run_or_tick()
     return inspector
 
 

@@ -110,7 +110,7 @@ MOST_SENT: Final = 1 << 16
 """Maximum of bytes in a request's body."""
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Any]]
-"""Returns what is sent as JSON."""
+"""Returns a response, or what is sent as JSON."""
 
 _TYPES: Final = {
     "html": "text/html",
@@ -128,12 +128,14 @@ def page_files() -> dict[str, bytes]:
 
 def application(
     pages: Mapping[str, bytes],
-    routes: Mapping[str, Mapping[str, Answer]],
+    paths: tuple[str, ...],
+    routes: Callable[[], Mapping[str, Mapping[str, Answer]]],
     check: Callable[[Mapping[str, str]], None],
 ) -> Starlette:
     """Return the application: the page, its files, and answers for each path by method.
 
-    `check` raises RequestError for unknown names in a path, for any method.
+    `routes` is asked at each request: a run that is reset has another world. `check` raises
+    RequestError for unknown names in a path, for any method.
     """
 
     async def page(request: Request) -> Response:
@@ -146,8 +148,8 @@ def application(
         return _file(name, pages)
 
     listed = [Route("/", page), Route("/static/{name}", static)]
-    for path, answers in routes.items():
-        listed.append(Route(f"/api/{path}", _Endpoint(answers, check)))
+    for path in paths:
+        listed.append(Route(f"/api/{path}", _Endpoint(path, routes, check)))
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         RequestError: lambda request, error: _error(error.status, error.message),
         HTTPException: lambda request, error: JSONResponse(
@@ -166,16 +168,20 @@ def application(
 class _Endpoint:
     """A path of the API; not a function, which Starlette would call for some methods only."""
 
-    answers: Mapping[str, Answer]
+    path: str
+    routes: Callable[[], Mapping[str, Mapping[str, Answer]]]
     check: Callable[[Mapping[str, str]], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         self.check(request.path_params)
-        answer = self.answers.get("GET" if request.method == "HEAD" else request.method)
+        answers = self.routes()[self.path]
+        answer = answers.get("GET" if request.method == "HEAD" else request.method)
         if answer is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(self.answers)})
-        await JSONResponse(await answer(request))(scope, receive, send)
+            raise HTTPException(405, headers={"Allow": ", ".join(answers)})
+        content = await answer(request)
+        response = content if isinstance(content, Response) else JSONResponse(content)
+        await response(scope, receive, send)
 
 
 def _file(name: str, pages: Mapping[str, bytes]) -> Response:

@@ -231,6 +231,35 @@ def test_a_browser_is_opened_unless_told(
     assert len(opened) == 1
 
 
+@pytest.mark.parametrize("step", ["collect", "step"])
+def test_a_step_of_the_world_or_of_the_module(
+    ecsgen: Project, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    ran: list[str] = []
+
+    def run(self: Inspector) -> int:
+        assert self._loop.step is not None
+        ran.append(self._loop.step.__name__)
+        return 0
+
+    monkeypatch.setattr(Inspector, "run", run)
+    text = "from generated import World\ndef make():\n    return World()\ndef step(): pass\n"
+    ecsgen.put("my_game.py", text)
+    answer = ecsgen("inspect", "my_game:make", "--no-browser", "--step", step)
+    assert (answer.status, ran) == (0, [step.rpartition(".")[2]])
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [("stepp", "has a function 'stepp'"), ("boid.fly", "missing a required argument: 'way'")],
+)
+def test_a_step_that_cannot_run(ecsgen: Project, step: str, message: str) -> None:
+    ecsgen.put("my_game.py", "from generated import World\nworld = World()\n")
+    ran = ecsgen("inspect", "my_game:world", "--no-browser", "--step", step)
+    assert ran.status == 2
+    assert message in ran.err
+
+
 def test_what_a_world_is() -> None:
     assert inspecting._is_world(World())
     assert not inspecting._is_world(World)

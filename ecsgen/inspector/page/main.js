@@ -5,11 +5,13 @@ import { element, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
 import { count, entityNumber, milliseconds, plural, setEntityBits } from "./format.js";
 import { ChunksPage, FramesPage, MemoryPage } from "./memory_pages.js";
+import { RunBar } from "./run.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
 import { TreePage } from "./tree.js";
 
 const EVERY = 500; // milliseconds between two looks
 const at = (id) => document.getElementById(id);
+const runBar = new RunBar(at("run"));
 
 const app = {
   world: null,
@@ -175,11 +177,12 @@ function openFound(event) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+  if (event.key === " " && event.target.matches("button, a")) return; // presses that one
   if (event.key === "/") {
     at("search").focus();
     at("search").select();
   } else if (event.key === "p") pause();
-  else return;
+  else if (!runBar.key(event.key)) return;
   event.preventDefault();
 });
 at("search").addEventListener("input", search);

@@ -1,0 +1,267 @@
+"""The loop of a run, and what the page may do with it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from ecsgen.inspector import Inspector, serve
+from generated import World
+
+
+class Person:
+    """A browser on another thread, while `run` has this one."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        parts = urlsplit(inspector.url)
+        self.port, self.token = parts.port or 0, parse_qs(parts.query)["token"][0]
+
+    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        content = None if body is None else json.dumps(body)
+        connection.request(method, f"/api/{path}", content, {"X-Ecsgen-Token": self.token})
+        answer = connection.getresponse()
+        read = answer.status, json.loads(answer.read())
+        connection.close()
+        return read
+
+    def post(self, **body: object) -> Any:
+        status, answer = self.ask("POST", "run", body)
+        assert status == 200, answer
+        return answer
+
+    def state(self) -> Any:
+        return self.ask("GET", "run")[1]
+
+    def wait_for(self, **wanted: object) -> Any:
+        for _ in range(400):
+            state = self.state()
+            if wanted.items() <= state.items():
+                return state
+            time.sleep(0.01)
+        raise AssertionError(f"{state} is never {wanted}")
+
+
+def watched(inspector: Inspector, script: Any) -> int:
+    """Run while a script asks from another thread; return the number of steps done."""
+    failures: list[BaseException] = []
+
+    def watch() -> None:
+        person = Person(inspector)
+        try:
+            script(person)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            person.ask("POST", "run", {"stop": True})
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        return inspector.run()
+    finally:
+        thread.join()
+        inspector.close()
+        if failures:
+            raise failures[0]
+
+
+def birds(seed: int = 1, count: int = 20) -> World:
+    world = World()
+    places = np.random.default_rng(seed).random((count, 2)) * 50
+    world.spawn(count, boid={"position": places, "heading": (1, 0)})
+    return world
+
+
+def test_run_is_paused_at_first_and_steps_as_told() -> None:
+    world = birds()
+    before = world.boid.data.position.copy()
+
+    def script(person: Person) -> None:
+        first = person.state()
+        assert (first["playing"], first["steps"], first["error"]) == (False, 0, None)
+        assert first["args"] == {"way": 1.0, "width": 100.0, "height": 60.0}
+        person.post(step=True)
+        person.wait_for(steps=1)
+        time.sleep(0.03)
+        assert person.state()["steps"] == 1
+        person.post(args={"way": 3})
+        person.post(step=True)
+        person.wait_for(steps=2, playing=False)
+
+    args = {"way": 1.0, "width": 100.0, "height": 60.0}
+    inspector = serve(world, step=world.boid.fly, args=args)
+    assert watched(inspector, script) == 2
+    assert np.allclose((world.boid.data.position - before)[:, 0] % 100, 4)
+
+
+def test_play_and_pause_and_speed() -> None:
+    def script(person: Person) -> None:
+        assert person.post(speed=20)["speed"] == 20
+        start = time.perf_counter()
+        person.post(play=True)
+        time.sleep(0.5)
+        steps = person.post(pause=True)["steps"]
+        assert 1 <= steps <= 21 * (time.perf_counter() - start) + 2
+        time.sleep(0.1)
+        assert person.state()["steps"] == steps
+        person.post(speed=None)
+        person.post(play=True)
+        time.sleep(0.2)
+        assert person.post(pause=True)["steps"] > steps + 20
+
+    watched(serve(World(), step=lambda: None), script)
+
+
+def test_error_in_a_step_is_shown_and_raised() -> None:
+    def step() -> None:
+        raise ZeroDivisionError("nobody is left")
+
+    def script(person: Person) -> None:
+        person.post(play=True)
+        state = person.wait_for(playing=False)
+        assert (state["error"], state["steps"]) == ("ZeroDivisionError: nobody is left", 0)
+
+    with pytest.raises(ZeroDivisionError, match="nobody is left"):
+        watched(serve(World(), step=step), script)
+
+
+def test_reset_makes_another_world_and_steps_it() -> None:
+    def script(person: Person) -> None:
+        person.post(step=True)
+        person.wait_for(steps=1)
+        assert person.state()["make"] == {"seed": 1, "count": 20}
+        state = person.post(reset={"seed": 7, "count": 5})
+        assert (state["steps"], state["make"]) == (0, {"seed": 7, "count": 5})
+        assert person.ask("GET", "world")[1]["alive"] == 5
+        person.post(step=True)
+        person.wait_for(steps=1)
+        assert person.ask("POST", "run", {"reset": {"sed": 7}})[0] == 422
+
+    first = birds()
+    args = {"way": 1.0, "width": 100.0, "height": 60.0}
+    inspector = serve(first, step=first.boid.fly, args=args, make=birds)
+    assert watched(inspector, script) == 2
+    assert inspector.world is not first
+    places = np.random.default_rng(7).random((5, 2)) * 50
+    places[:, 0] += 1
+    assert np.allclose(inspector.world.boid.data.position, places, atol=1e-5)
+
+
+def test_reset_refuses_a_step_that_would_step_the_old_world() -> None:
+    def script(person: Person) -> None:
+        status, answer = person.ask("POST", "run", {"reset": {}})
+        assert status == 422
+        assert "return (world, step)" in answer["error"]
+
+    world = birds()
+    inspector = serve(world, step=lambda: None, make=birds)
+    watched(inspector, script)
+    assert inspector.world is world
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        {"play": 1},
+        {"play": True, "stop": True},
+        {"jump": True},
+        {"speed": 0},
+        {"speed": "fast"},
+        {"speed": True},
+        {"args": {"dt": "x"}},
+        {"args": {"dz": 1}},
+        {"args": 3},
+        {"reset": {}},
+    ],
+)
+def test_refused_commands_change_nothing(body: object) -> None:
+    def script(person: Person) -> None:
+        before = person.state()
+        status, answer = person.ask("POST", "run", body)
+        assert status == 422
+        assert answer["error"]
+        assert person.state() == before
+
+    watched(serve(World(), step=lambda dt: None, args={"dt": 0.5}), script)
+
+
+def test_close_from_another_thread_ends_a_run() -> None:
+    inspector = serve(World(), step=lambda: None)
+    threading.Timer(0.1, inspector.close).start()
+    assert inspector.run() == 0
+
+
+def test_interrupt_ends_a_run() -> None:
+    def step() -> None:
+        raise KeyboardInterrupt
+
+    watched(serve(World(), step=step), lambda person: person.post(play=True))
+
+
+def test_step_without_its_arguments_is_refused() -> None:
+    with pytest.raises(TypeError, match="step: missing a required argument: 'dt'"):
+        serve(World(), step=lambda dt: None)
+    with pytest.raises(TypeError, match="there is no step"):
+        serve(World(), args={"dt": 1})
+
+
+def test_own_loop_waits_while_the_page_has_paused_it() -> None:
+    steps: list[int] = []
+    counts: list[int] = []
+
+    def watch() -> None:
+        person = Person(inspector)
+        person.wait_for(playing=True)
+        person.post(pause=True)
+        counts.append(len(steps))
+        time.sleep(0.1)
+        counts.append(len(steps))
+        person.post(step=True)
+        time.sleep(0.1)
+        counts.append(len(steps))
+        person.post(stop=True)
+
+    with serve(World()) as inspector:
+        thread = threading.Thread(target=watch)
+        thread.start()
+        going = True
+        while going:
+            steps.append(1)
+            inspector.tick()
+            going = inspector.wait()
+        thread.join()
+    assert counts[1] - counts[0] <= 1
+    assert counts[2] == counts[1] + 1
+
+
+def test_without_a_step_the_run_cannot_be_controlled() -> None:
+    inspector, answers = serve(World()), list[Any]()
+    with inspector:
+        person = Person(inspector)
+        thread = threading.Thread(
+            target=lambda: answers.append(person.ask("POST", "run", {"play": True}))
+        )
+        thread.start()
+        while thread.is_alive():
+            inspector.tick()
+    assert answers[0][0] == 404
+
+
+def test_token_in_the_url_runs_nothing() -> None:
+    inspector = serve(World(), step=lambda: None)
+    with inspector:
+        person = Person(inspector)
+        connection = http.client.HTTPConnection("127.0.0.1", person.port, timeout=20)
+        connection.request("POST", f"/api/run?token={person.token}", '{"play": true}')
+        assert connection.getresponse().status == 401
+        connection.close()
