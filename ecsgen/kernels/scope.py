@@ -15,6 +15,7 @@ from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.model import (
+    SETTINGS,
     BaseType,
     Component,
     DerivedValue,
@@ -22,6 +23,7 @@ from ecsgen.model import (
     Field,
     FieldType,
     Reduction,
+    Setting,
 )
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -98,6 +100,7 @@ class Scope:
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
+    settings: Collection[Setting] = ()
     arguments: Mapping[str, tree.Argument] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
@@ -180,6 +183,10 @@ class Scope:
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
+        if name == SETTINGS and self.settings:
+            example = f"{SETTINGS}.{next(iter(self.settings)).name}"
+            hint = f"name one of them, as in {example}"
+            return KernelError("E802", "'settings' are the world's settings", node, hint)
         if tree.OWN in self.incomplete_owners:
             return make_silent_error(node)
         if name in NAMES:
@@ -220,6 +227,8 @@ class Scope:
         holder = node.value.id
         if holder in self.locals_ or holder in self.arguments or holder in self.own_names:
             return None
+        if holder == SETTINGS:
+            return self.setting(node)
         if holder == tree.PARENT:
             if self.components:
                 hint = "make it a kernel of the component"
@@ -261,6 +270,21 @@ class Scope:
             )
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
+
+    def setting(self, node: ast.Attribute) -> tree.SettingValue:
+        """Return the setting of that name. Raises KernelError if there is none, or kernels cannot
+        read it."""
+        known, spelled = {s.name: s.type for s in self.settings}, f"{SETTINGS}.{node.attr}"
+        if node.attr not in known:
+            if SETTINGS in self.incomplete_owners or spelled in self.invalid_names:
+                raise make_silent_error(node)
+            hint = did_you_mean(node.attr, known)
+            raise KernelError("E802", f"there is no setting {quote(node.attr)}", node, hint)
+        type_ = value_type(known[node.attr])
+        if type_ is None:
+            message = f"a kernel cannot use {quote(spelled)}: it is of type {known[node.attr].text}"
+            raise KernelError("E803", message, node)
+        return tree.SettingValue(type_, spelled)
 
     def value_of(self, field: Readable, owner: str, node: ast.AST) -> tree.Expression:
         """Return the value of a field, or a derived value over the fields of the owner's row.
@@ -326,7 +350,8 @@ class Scope:
     def names(self) -> Iterable[str]:
         """Return all names that are valid at this step."""
         near = self.neighbours.names if self.neighbours is not None else ()
-        return (*self._values(), *self.components, *CONSTANTS, *sorted(near))
+        settings = (f"{SETTINGS}.{setting.name}" for setting in self.settings)
+        return (*self._values(), *settings, *self.components, *CONSTANTS, *sorted(near))
 
     def _values(self) -> Iterable[str]:
         components = (

@@ -281,6 +281,9 @@ class StepChecker:
                 self._check_own_field(target, node)
             case tree.Local():
                 pass  # an element of it
+            case tree.SettingValue():
+                message = f"a kernel cannot assign to {quote(target.name)}: it is the world's"
+                raise KernelError("E805", message, node)
             case _:
                 raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
         operand = self._right_side(step, read)

@@ -18,6 +18,7 @@ from ecsgen.model.typed_tree import (
     Program,
     ReducedValue,
     ReductionProgram,
+    SettingValue,
     fields_in,
 )
 from ecsgen.model.types import Type
@@ -267,6 +268,12 @@ class Table:
         values = (value for program in self._programs for value in program.reduced)
         return tuple(dict.fromkeys(values))
 
+    @property
+    def settings(self) -> tuple[SettingValue, ...]:
+        """The settings that the table reads."""
+        values = (value for program in self._programs for value in program.settings)
+        return tuple(dict.fromkeys(values))
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -346,6 +353,7 @@ class Component:
     world_columns: tuple[str, ...] = ()  # the columns that kernels of the world use
     values: tuple[str, ...] = ()  # the reductions whose values are read
     fused: tuple[FusedKernels, ...] = ()  # passes of the world's schedules
+    settings: str = ""  # the class of the world's settings, if kernels or reductions read some
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of

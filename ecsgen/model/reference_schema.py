@@ -23,6 +23,7 @@ from ecsgen.model import (
     Query,
     Reduction,
     ScheduleEntry,
+    Setting,
     Table,
     World,
 )
@@ -43,7 +44,9 @@ def component_schema(project: Project, component: Component) -> Document:
     """Return the part of the schemas on which the kernels of a component depend."""
     ground = component.grid_component
     grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
-    return _document({**grids, component.name: _component(component)}, {}, project.enums)
+    document = _component(component)
+    settings = _settings_read(_world(project.world), document)
+    return _document({**grids, component.name: document}, settings, project.enums)
 
 
 def world_schema(project: Project) -> Document:
@@ -63,6 +66,7 @@ def world_schema(project: Project) -> Document:
                 component = _component(by_name[name])
                 read = _reductions_read(name, component, world)
                 needed[name] = {**_without_kernels(component), **read}
+    world |= _settings_read(everything, world, needed)
     return _document(needed, world, project.enums)
 
 
@@ -106,6 +110,13 @@ def _reductions_read(name: str, component: Document, world: Document) -> Documen
     return _without_empty(reductions=read)
 
 
+def _settings_read(world: Document, *readers: Document) -> Document:
+    """Return the settings that kernels, reductions and tables may read."""
+    words = _words(readers)
+    read = {name: each for name, each in world.get("settings", {}).items() if name in words}
+    return _without_empty(settings=read)
+
+
 def _words(document: object) -> set[str]:
     """Return all words of a document."""
     return set(re.findall(r"\w+", json.dumps(document)))
@@ -146,9 +157,18 @@ def _field(field: Field) -> Document | str:
     return field.type.text
 
 
+def _setting(setting: Setting) -> Document | str:
+    form, bounds = _field(setting), {"min": setting.low, "max": setting.high}
+    bounds = {key: json_default(bound) for key, bound in bounds.items() if bound is not None}
+    if not bounds:
+        return form
+    return {**({"type": form} if isinstance(form, str) else form), **bounds}
+
+
 def _world(world: World) -> Document:
     return _without_empty(
         name=world.name,
+        settings={s.name: _setting(s) for s in world.settings if s.type.base not in _UNSEEN},
         bundles={name: {member: {} for member in members} for name, members in world.bundles},
         groups={name: list(members) for name, members in world.groups},
         queries={query.name: _query(query) for query in world.queries},

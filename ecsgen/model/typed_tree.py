@@ -56,6 +56,14 @@ class ReducedValue(Argument):
 
 
 @dataclass(frozen=True, slots=True)
+class SettingValue(Argument):
+    """The value that a setting has when the kernel is called, which nobody gives.
+
+    Its name is as written: `settings.dt`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class FieldValue:
     """A field of this row, of the parent's row, or of the row of another component."""
 
@@ -636,6 +644,8 @@ class Program:
     arguments: tuple[Argument, ...] = ()
     reduced: tuple[ReducedValue, ...] = ()
     """The values of reductions, worked out once per call."""
+    settings: tuple[SettingValue, ...] = ()
+    """The settings that are read, once per call."""
     where: Expression | None = None
     steps: tuple[AnyStep, ...] = ()
     effects: Effects = Effects()
@@ -834,6 +844,11 @@ class ReductionProgram:
         """The values of other reductions."""
         return reduced_in(self.where, self.value)
 
+    @property
+    def settings(self) -> tuple[SettingValue, ...]:
+        """The settings that the reduction reads."""
+        return settings_in(self.where, self.value)
+
 
 _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     Operation: ("operands",),
@@ -887,14 +902,25 @@ def walk(*expressions: Expression) -> Iterator[Expression]:
 
 def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     """Return the fields that expressions read, each once, in order."""
-    nodes = walk(*(expression for expression in expressions if expression is not None))
-    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, FieldValue)))
+    return _nodes_in(FieldValue, expressions)
 
 
 def reduced_in(*expressions: Expression | None) -> tuple[ReducedValue, ...]:
     """Return the values of reductions that expressions read, each once, in order."""
+    return _nodes_in(ReducedValue, expressions)
+
+
+def settings_in(*expressions: Expression | None) -> tuple[SettingValue, ...]:
+    """Return the settings that expressions read, each once, in order."""
+    return _nodes_in(SettingValue, expressions)
+
+
+_NodeT = TypeVar("_NodeT")
+
+
+def _nodes_in(kind: type[_NodeT], expressions: Iterable[Expression | None]) -> tuple[_NodeT, ...]:
     nodes = walk(*(expression for expression in expressions if expression is not None))
-    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, ReducedValue)))
+    return tuple(dict.fromkeys(node for node in nodes if isinstance(node, kind)))
 
 
 TRUE: Final = Constant(BOOL, True)

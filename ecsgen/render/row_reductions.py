@@ -316,12 +316,12 @@ class ValueMethod(ReductionMethod):
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
-        reducer = RowReducer(f"{self.name}_value", self._backend, self.reduced)
+        reducer = RowReducer(f"{self.name}_value", self._backend, self.reads)
         count = self.source.rows_expression
         rows = f"_rows = leading_rows({count})"
         if self.source.has_holes:
             rows = f"_rows = rows_in_use(data._entity_column, {count})"
-        definitions = [code.definition(self._backend) for code in self.reduced]
+        definitions = [code.definition(self._backend) for code in self.reads]
         lines, value = ["data = self.data", *definitions, rows], "_rows.n"
         if not counts_all_rows(self._reduction):
             column, value = of_reduction(self._reduction, "_value", "_rows")

@@ -28,6 +28,7 @@ from ecsgen.schema.names import (
 )
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
 from ecsgen.schema.schedules import check_schedules
+from ecsgen.schema.settings import build_settings, with_settings
 from ecsgen.schema.shards import check_ghost_fields, check_shard_names
 from ecsgen.schema.type_parser import TypeScope
 from ecsgen.schema.world import build_world, find_valid_sources
@@ -46,6 +47,11 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     for draft in drafts.components:
         declared.setdefault(draft.name, draft)
     types = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
+    settings = (
+        build_settings(drafts.worlds[0], types) if drafts.worlds else ()
+    )  # E101 to E108, E524
+    if drafts.worlds:
+        types = with_settings(types, drafts.worlds[0], settings)
     built = [build_component(draft, declared, types) for draft in drafts.components]  # E1xx, E4xx
     untyped = {component.name: component for component in built}
     typed = [  # E80x, E112
@@ -57,7 +63,7 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     complete = {name for name, draft in declared.items() if _is_complete(draft)}
     world = World()
     for world_draft in reversed(drafts.worlds):  # the first one is the project's
-        world = build_world(world_draft, declared, types)  # E403, E50x, E51x
+        world = build_world(world_draft, declared, types, settings)  # E403, E50x, E51x
         check_shard_names(world_draft, declared, drafts.enums)  # E102
         check_table_names(world_draft)  # E101 to E103
         sources = find_valid_sources(world_draft, declared)
@@ -106,6 +112,8 @@ def _attach_world(
     joined = (query for query in world.queries if not query.chunked)
     used = used_reductions(components.values(), world)
     names = (reduction.name for reduction in component.reductions)
+    reads = [kernel.program.settings for kernel in component.kernels]
+    reads += [reduction.program.settings for reduction in component.reductions]
     placed = (name for query in joined for name in (*query.all, *query.optional))
     return replace(
         component,
@@ -114,6 +122,7 @@ def _attach_world(
         is_sharded=world.shards is not None,
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
+        settings=settings_class(world.name) if any(reads) else "",
         world_columns=_find_world_columns(component, world),
         values=tuple(name for name in names if f"{component.name}.{name}" in used),
         fused=tuple(kernels for holder, kernels in fused if holder == component.name),

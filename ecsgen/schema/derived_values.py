@@ -69,7 +69,7 @@ class _Builder:
             enums=types.sound_enums,
             hidden=frozenset(field.name for field in component.indirect_fields),
             no_draws=NoDraws(_ROW_ALONE, "let a kernel draw into a field"),
-            invalid_names=invalid.names | types.wrong_enums,
+            invalid_names=invalid.names | types.wrong_names,
             incomplete_owners=frozenset([tree.OWN] if invalid.may_have_more else []),
         )
 

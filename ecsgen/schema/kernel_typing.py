@@ -131,8 +131,9 @@ def _program(
     keys = (stream_field if kernel.key else None, turn_key)
     effects = tree.effects_of(where, steps, [key for key in keys if key is not None])
     expressions = tree.expressions_of(where, steps)
-    radii = (near.radius for near in nears if isinstance(near.radius, tree.Argument))
-    reduced = tree.reduced_in(*expressions, turn_key, *radii)
+    radii = [near.radius for near in nears if isinstance(near.radius, tree.Argument)]
+    once = (*expressions, turn_key, *radii)
+    reduced = tree.reduced_in(*once)
     reads_reduced = tuple(dict.fromkeys(text for each in reduced for text in each.reads))
     effects = replace(effects, reads_reduced=reads_reduced)
     reads = tree.fields_in(*expressions)
@@ -143,6 +144,7 @@ def _program(
     return tree.Program(
         arguments=tuple(scope.arguments.values()),
         reduced=reduced,
+        settings=tree.settings_in(*once),
         where=where,
         steps=steps,
         effects=effects,
@@ -376,6 +378,7 @@ def type_component_kernels(
             fields=fields,
             derived={value.name: value for value in component.derived},
             enums=types.sound_enums,
+            settings=types.settings,
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
@@ -384,8 +387,8 @@ def type_component_kernels(
             identity=find_identity_column(component, tree.OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
-            invalid_names=invalid.names | types.wrong_enums,
-            incomplete_owners=frozenset([tree.OWN] if invalid.may_have_more else []),
+            invalid_names=invalid.names | types.wrong_names,
+            incomplete_owners=frozenset([tree.OWN] * invalid.may_have_more) | types.incomplete,
             occupants={tree.OWN: component} if component.on is not None else {},
         )
 
@@ -436,6 +439,7 @@ class WorldScopes:
         }
         reported = self.invalid_names.items()
         wrong = {f"{name}.{field}" for name, invalid in reported for field in invalid.names}
+        incomplete = frozenset(name for name, i in reported if i.may_have_more)
         names = self.types.components
         return Scope(
             ReferenceScope(self.components, names, chunked=world.archetypes, refusal=no_references),
@@ -444,9 +448,10 @@ class WorldScopes:
             components=members,
             absent=absent,
             enums=self.types.sound_enums,
+            settings=self.types.settings,
             hidden=frozenset(hidden),
-            invalid_names=frozenset(wrong) | self.types.wrong_enums,
-            incomplete_owners=frozenset(name for name, i in reported if i.may_have_more),
+            invalid_names=frozenset(wrong) | self.types.wrong_names,
+            incomplete_owners=incomplete | self.types.incomplete,
             reductions={name: c.reductions for name, c in self.components.items()},
             has_tick=True,
         )

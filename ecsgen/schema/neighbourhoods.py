@@ -13,7 +13,7 @@ from ecsgen.kernels.neighbour_aggregates import DISTANCE, OFFSET, NeighbourScope
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.type_checker import TypeChecker
-from ecsgen.model import Component, DerivedValue, Field, Kernel, Mark, NearClause, World
+from ecsgen.model import SETTINGS, Component, DerivedValue, Field, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.schema.grids import hexagon_message
@@ -284,10 +284,11 @@ class _NeighbourhoodBuilder:
         return None
 
     def _variable(self, radius: str) -> tree.Argument | tree.FieldValue | None:
-        """Return what a radius names: an argument, a field, or a reduction; reports E80x, E813."""
+        """Return what a radius names: an argument, a field, a setting, or a reduction; reports
+        E80x and E813."""
         if radius in self._scope.arguments:
             return self._argument(radius)
-        if not radius.endswith("()"):
+        if not radius.endswith("()") and not radius.startswith(f"{SETTINGS}."):
             return self._field(radius) or self._argument(radius)
         text = SourceText(radius, self._key.marks["radius"])
         try:

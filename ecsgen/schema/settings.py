@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from ecsgen.diagnostics import quote
-from ecsgen.model import BaseType, FieldType, Setting
+from ecsgen.model import SETTINGS, BaseType, FieldType, Setting
 from ecsgen.schema.components import field_default
 from ecsgen.schema.declarations import Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default
@@ -46,6 +49,21 @@ def build_settings(draft: Declaration[WorldSpec], types: TypeScope) -> tuple[Set
         _check_bounds(draft, setting)
         settings.append(setting)
     return tuple(settings)
+
+
+def with_settings(
+    types: TypeScope, draft: Declaration[WorldSpec], settings: Iterable[Setting]
+) -> TypeScope:
+    """Return the scope in which kernels know the settings."""
+    known, named = tuple(settings), draft.key_marks(SETTINGS)
+    wrong = named.keys() - {setting.name for setting in known}
+    may_have_more = any(draft.is_incomplete(*path) for path in ((), (SETTINGS,)))
+    return replace(
+        types,
+        settings=known,
+        wrong_settings=frozenset(f"{SETTINGS}.{name}" for name in wrong),
+        incomplete=frozenset([SETTINGS] * may_have_more),
+    )
 
 
 def _bound(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.diagnostics import closest, did_you_mean, quote
-from ecsgen.model import BaseType, Enum, FieldType
+from ecsgen.model import BaseType, Enum, FieldType, Setting
 from ecsgen.model.types import FLOATS, INTEGERS
 from ecsgen.schema.validation import BadValueError
 
@@ -61,6 +61,12 @@ class TypeScope:
 
     enums: Mapping[str, Enum | None]
     components: Mapping[str, bool]  # name → whether it has ids
+    settings: tuple[Setting, ...] = ()
+    """The world's settings without an error."""
+    wrong_settings: frozenset[str] = frozenset()
+    """The names of the others, as in `settings.dt`."""
+    incomplete: frozenset[str] = frozenset()
+    """`settings`, if the names of some could not be read."""
 
     @property
     def sound_enums(self) -> dict[str, Enum]:
@@ -68,9 +74,10 @@ class TypeScope:
         return {name: enum for name, enum in self.enums.items() if enum is not None}
 
     @property
-    def wrong_enums(self) -> frozenset[str]:
-        """The names of the enums with an error, whose members are not known."""
-        return frozenset(name for name, enum in self.enums.items() if enum is None)
+    def wrong_names(self) -> frozenset[str]:
+        """The names of enums and settings with an error, which are not missed."""
+        enums = frozenset(name for name, enum in self.enums.items() if enum is None)
+        return enums | self.wrong_settings
 
 
 def parse_type(text: str, types: TypeScope, of: str) -> FieldType:

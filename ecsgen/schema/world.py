@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import Kernel, Mark, Query, ScheduleEntry, World
+from ecsgen.model import Kernel, Mark, Query, ScheduleEntry, Setting, World
 from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
@@ -24,7 +24,6 @@ from ecsgen.schema.names import (
     module_name,
 )
 from ecsgen.schema.policy_keys import check_owned, format_key, is_set, resolve_components
-from ecsgen.schema.settings import build_settings
 from ecsgen.schema.shards import GENERATION_BITS, build_shards
 from ecsgen.schema.type_parser import TypeScope
 
@@ -98,7 +97,12 @@ _OF_ALL: Final = frozenset(
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
-def build_world(draft: Declaration[WorldSpec], components: Components, types: TypeScope) -> World:
+def build_world(
+    draft: Declaration[WorldSpec],
+    components: Components,
+    types: TypeScope,
+    settings: tuple[Setting, ...],
+) -> World:
     """Return the world; reports E403 and E50x."""
     builder = _Builder(draft, components)
     builder.check_handles()
@@ -114,7 +118,7 @@ def build_world(draft: Declaration[WorldSpec], components: Components, types: Ty
         index_bits=spec.entity.index_bits,
         generation_bits=builder.generation_bits(),
         min_free=spec.entity.min_free,
-        settings=build_settings(draft, types),
+        settings=settings,
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),

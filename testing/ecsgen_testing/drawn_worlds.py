@@ -16,9 +16,9 @@ from ecsgen_runtime.base.handles import NIL, EntityArray
 from numpy.typing import NDArray
 
 from .reference.neighbours import Hood
-from .reference.schema import Component, Field, Kernel, Reduction, Schema
+from .reference.schema import SETTINGS, Component, Field, Kernel, Reduction, Schema
 from .reference.spaces import FIRST_CELL
-from .reference.values import dtype_of
+from .reference.values import dtype_of, value
 from .reference.world_copy import chunks_of, column_of, columns_of, manager_of, rows_of
 
 Rng: TypeAlias = np.random.Generator
@@ -72,13 +72,14 @@ class DrawnWorld:
             self.world = kind(**self._shapes())
         self.entities: EntityArray = np.empty(0, np.uint64)
         nears = [(source, near) for source in sources for near in source.near.values()]
+        self._settings = {f"{SETTINGS}.{name}": f for name, f in schema.settings.items()}
         self._hoods = [Hood.of(schema, source, near) for source, near in nears]
         self.radii: dict[float | str, int] = {
             hood.near.radius: rng.choice(_GRID_RADII if hood.grid else _RADII).item()
             for (source, _), hood in zip(nears, self._hoods, strict=True)
-            if hood.near.radius in source.args
+            if hood.near.radius in (*source.args, *self._settings)
         }
-        """Radii of neighbourhoods that are arguments."""
+        """Radii of neighbourhoods that are arguments or settings."""
         for name in self.names:
             self._draw_wrap(name)
 
@@ -198,7 +199,9 @@ class DrawnWorld:
     # Values
 
     def draw_fields(self) -> None:
-        """Fill the fields of all rows anew, but those whose values are bound."""
+        """Fill settings and the fields of all rows anew, but those whose values are bound."""
+        for name, setting in self._settings.items():
+            self._draw_setting(name, setting)
         for name in self.names:
             component = self.schema.components[name]
             if component.is_chunked:
@@ -208,6 +211,12 @@ class DrawnWorld:
             for field, f in component.fields.items():
                 if field != component.stands and field not in component.unique:
                     put_column(manager, field, self._column(name, field, f, manager.data.n))
+
+    def _draw_setting(self, name: str, setting: Field) -> None:
+        drawn = value(setting.type, self.draw_argument(name, setting, setting.shape), setting.shape)
+        if not setting.shape:
+            drawn = setting.initial if drawn.one != drawn.one else setting.clipped(drawn)
+        setattr(self.world.settings, name.partition(".")[2], drawn.data.tolist())
 
     def _draw_chunks(self, name: str, component: Component) -> None:
         for entities, data in chunks_of(self.world, self.schema, name):

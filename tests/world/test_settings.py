@@ -1,4 +1,4 @@
-"""Settings: values of the world that belong to no entity."""
+"""Settings of worlds: values, bounds, kernels that read them, managers alone, copies, snapshots."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import SnapshotError
+from ecsgen_runtime.snapshots.documents import SnapshotError
 
+from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package
 
 SCHEMA = """\
@@ -17,161 +18,178 @@ enum: Mode
 values: [calm, wild]
 ---
 component: Body
-fields: {x: f64}
+fields: {x: f64, v: "f32[3]", at: "f64[2]", mode: Mode, big: u64}
+space: {field: at}
+kernels:
+  move: {args: {by: f64}, steps: ["x += by * settings.dt", "v += settings.gravity"]}
+  calm:
+    where: settings.on
+    near: settings.vision
+    steps: ["mode = settings.mode", "big = settings.big - u64(count())"]
+reductions:
+  fast: {count: x > settings.dt}
+  total: {sum: x * settings.dt}
+---
+component: Cell
+grid: {shape: [3, 4]}
+fields: {near_: i64}
+kernels: {look: {near: {radius: settings.reach}, steps: [near_ = count()]}}
+---
+component: Bare
+fields: {x: f32}
 ---
 world: Game
 settings:
-  gravity: {type: "f32[3]", default: [0, -9.8, 0], unit: m/s^2, doc: Pulls everything down.}
-  dt: {type: f32, default: 0.5, min: 0.25, max: 1}
-  lives: {type: u8, default: 3}
-  mode: Mode
-  name: "str[8]"
-  on: "bool[2]"
-  home: entity
+  gravity: {type: "f32[3]", default: [0, -9.5, 0], unit: m/s^2, doc: Pulls everything down.}
+  dt: {type: f64, default: 0.5, min: 0, max: 2}
+  big: {type: u64, default: 18446744073709551615}
+  "on": {type: bool, default: true}
+  mode: {type: Mode, default: wild}
+  vision: {type: f32, default: 1.5}
+  reach: {type: u8, default: 1}
+  title: {type: "str[8]", default: hi}
   rng: object
+kernels:
+  fall: {over: Body, where: Body.x > settings.dt, steps: ["Body.v.x = settings.gravity.y"]}
+  share: {over: Body, turns: rows, steps: ["Body.x += f64(Body.fast()) * settings.dt"]}
+records: {herd: {mean_x: {mean: Body.x * settings.dt}}}
 """
-CODECS: dict[str, Any] = {
-    "settings.rng": (lambda value: repr(value).encode(), lambda data: eval(data))
-}
 
 
-def game() -> Any:
-    return world_package(SCHEMA, "game_with_settings").Game()
+@pytest.fixture(params=BACKENDS)
+def backend(request: Any) -> Backend:
+    return request.param  # type: ignore[no-any-return]
 
 
-def of(text: str) -> Any:
-    """Return another game's world, whose settings are these."""
-    schema = SCHEMA.partition("settings:")[0] + text
-    return world_package(schema, f"game_{abs(hash(text))}").Game
+def package(backend: Backend = "numpy") -> Any:
+    return world_package(SCHEMA, f"settings_{backend}", backend)
 
 
-def test_they_read_and_write_as_rows_do() -> None:
-    s = game().settings
-    assert (s.dt, s.lives, s.mode.name, s.name, s.on, s.home, s.rng) == (
-        *(0.5, 3, "calm", "", (False, False), 0),
+def test_settings_read_as_accessors_do_and_are_checked() -> None:
+    w = package().Game()
+    s = w.settings
+    assert (s.dt, s.big, s.on, s.mode.name, s.title, s.rng) == (
+        *(0.5, 2**64 - 1, True, "wild", "hi"),
         None,
     )
     s.gravity[1] = -3
-    s.dt, s.lives, s.mode, s.name, s.on = 0.75, 200, 1, "Ü", (True, False)
-    s.rng = rng = np.random.default_rng(1)
     assert s.gravity.tolist() == [0, -3, 0]
-    assert (s.dt, s.lives, s.mode.name, s.name, s.on) == (0.75, 200, "wild", "Ü", (True, False))
-    assert s.rng is rng
-    assert repr(game().settings) == (
-        "GameSettings(gravity=array([ 0. , -9.8,  0. ], dtype=float32), dt=0.5, lives=3, "
-        "mode=<Mode.calm: 0>, name='', on=(False, False), home=0, rng=None)"
-    )
-    assert dir(s) == sorted(["FIELDS", *(info.name for info in s.FIELDS)])
+    s.rng, s.mode, s.title = [1], 0, "ho"
+    assert (s.rng, s.mode.name, s.title) == ([1], "calm", "ho")
+    for name, wrong, error in (
+        ("dt", -0.5, ValueError),
+        ("dt", 2.5, ValueError),
+        ("dt", float("nan"), ValueError),
+        ("dt", "1", TypeError),
+        ("reach", 256, OverflowError),
+        ("gravity", [1, 2], ValueError),
+        ("mode", 2, ValueError),
+    ):
+        with pytest.raises(error, match=name):
+            setattr(s, name, wrong)
+    assert (s.dt, s.reach, s.mode.name) == (0.5, 1, "calm")
+    with pytest.raises(AttributeError, match=r"no setting 'gravit'.*'gravity'"):
+        s.gravit = 3
+    with pytest.raises(AttributeError):
+        w.settings = s
+    assert repr(s).startswith("GameSettings(gravity=")
+    assert "title='ho'" in repr(s)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "error", "why"),
-    [
-        ("dt", 0.2, ValueError, "dt: 0.2.* is less than 0.25"),
-        ("dt", 1.5, ValueError, "is more than 1"),
-        ("dt", float("nan"), ValueError, "is less than"),
-        ("dt", "1", TypeError, "dt"),
-        ("lives", 256, OverflowError, "lives"),
-        ("lives", 1.5, TypeError, "lives"),
-        ("mode", 2, ValueError, "mode"),
-        ("name", "far too long", ValueError, "name"),
-        ("gravity", [1, 2], ValueError, "gravity"),
-        ("dtt", 1, AttributeError, "no setting 'dtt'; did you mean 'dt'"),
-    ],
-)
-def test_what_does_not_fit_changes_nothing(name: str, value: Any, error: Any, why: str) -> None:
-    world = game()
-    before = repr(world.settings)
-    with pytest.raises(error, match=why):
-        setattr(world.settings, name, value)
-    if error is not AttributeError:
-        with pytest.raises(error, match=why):
-            type(world.settings)(**{name: value})
-    with pytest.raises(AttributeError, match="settings"):
-        world.settings = 3
-    assert repr(world.settings) == before
+def test_fields_of_settings_say_their_bounds() -> None:
+    p = package()
+    infos = {info.name: info for info in p.GameSettings.FIELDS}
+    assert (infos["dt"].min, infos["dt"].max, infos["reach"].min) == (0.0, 2.0, None)
+    assert infos["gravity"].unit == "m/s^2"
+    assert p.Settings is p.GameSettings
+    with pytest.raises(ValueError, match="dt"):
+        p.GameSettings(dt=3)
+    with pytest.raises(TypeError, match="gravit"):
+        p.GameSettings(gravit=3)
 
 
-def test_what_they_are_is_told() -> None:
-    package = world_package(SCHEMA, "game_with_settings")
-    assert package.Settings is package.GameSettings
-    infos = {info.name: info for info in package.GameSettings.FIELDS}
-    assert [*infos] == ["gravity", "dt", "lives", "mode", "name", "on", "home", "rng"]
-    assert (infos["dt"].min, infos["dt"].max, infos["lives"].min) == (0.25, 1, None)
-    assert (infos["gravity"].unit, infos["gravity"].doc) == ("m/s^2", "Pulls everything down.")
-    assert package.BodyManager.FIELDS[0].min is None
-    assert package.GameSettings(dt=1).dt == 1
-    with pytest.raises(TypeError, match="'dtt'"):
-        package.GameSettings(dtt=1)
+def test_kernels_reductions_and_tables_read_settings(backend: Backend) -> None:
+    w = package(backend).Game()
+    w.spawn(5, body={"x": np.arange(5.0), "at": [[0, 0], [1, 0], [9, 9], [9, 8], [0, 1]]})
+    w.settings.dt, w.settings.gravity = 0.25, [1, -2, 3]
+    w.body.move(2)
+    assert w.body.data.x.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+    assert w.body.data.v[0].tolist() == [1, -2, 3]
+    assert (w.body.fast(), w.body.total()) == (5, 12.5 / 4)
+    w.settings.on = False
+    w.body.calm()
+    assert w.body.data.big.tolist() == [0] * 5
+    w.settings.on = True
+    w.body.calm()
+    assert w.body.data.big.tolist() == [2**64 - 1 - k for k in (2, 2, 1, 1, 2)]
+    assert w.body.data.mode.tolist() == [1] * 5
+    w.settings.dt = 2.0
+    w.fall()
+    assert w.body.data.v[:, 0].tolist() == [1, 1, -2, -2, -2]
+    w.records.herd.write()
+    w.share()
+    assert w.body.data.x.tolist() == [6.5, 7.5, 8.5, 9.5, 10.5]
+    assert w.records.herd.mean_x.tolist() == [5.0]
+    w.cell.look()
+    w.settings.reach = 0
+    before = w.cell.data.near_.tolist()
+    w.cell.look()
+    assert before[0] == 3
+    assert w.cell.data.near_.tolist() == [0] * 12
+    w.settings.vision = 0
+    with pytest.raises(ValueError, match=r"settings\.vision"):
+        w.body.calm()
 
 
-def test_copies_have_their_own() -> None:
-    world = game()
-    world.settings.gravity[0], world.settings.rng = 2, {"a": 1}
-    for twin in (copy.deepcopy(world), pickle.loads(pickle.dumps(world))):
-        assert repr(twin.settings) == repr(world.settings)
-        twin.settings.gravity[0] = 5
-        twin.settings.dt = 1
-    assert (world.settings.gravity[0], world.settings.dt) == (2, 0.5)
-    alone = copy.copy(world.settings)
-    alone.lives = 9
-    assert world.settings.lives == 3
+def test_managers_alone_have_settings_of_their_own() -> None:
+    p = package()
+    entities = p.EntityManager()
+    shared = p.GameSettings(dt=2.0)
+    m, other = p.BodyManager(entities, settings=shared), p.BodyManager(entities)
+    m.create(entities.create(), x=1.0)
+    m.move(2.0)
+    assert m.data.x.tolist() == [5.0]
+    assert m.settings is shared
+    assert other.settings.dt == 0.5
+    assert p.CellManager(shape=(2, 2)).settings.reach == 1
+    assert not hasattr(p.BareManager(entities), "settings")
+    with pytest.raises(TypeError, match="settings are a GameSettings, not dict"):
+        p.BodyManager(entities, settings={})
+    with pytest.raises(AttributeError):
+        m.settings = shared
+    for twin in (copy.copy(m), copy.deepcopy(m), pickle.loads(pickle.dumps(m))):
+        twin.settings.dt = 1.0
+        assert (shared.dt, twin.data.x.tolist()) == (2.0, [5.0])
 
 
-def test_they_are_saved_as_a_component_of_one_row(tmp_path: Any) -> None:
-    world = game()
-    world.settings.dt, world.settings.name, world.settings.rng = 0.75, "ab", [1, 2]
-    with pytest.raises(SnapshotError, match=r"no codec for settings\.rng"):
-        world.to_bytes()
-    data = world.to_bytes(codecs=CODECS)
-    (tmp_path / "game.snap").write_bytes(data)
-    kind = type(world)
-    mapped = kind.load(tmp_path / "game.snap", codecs=CODECS, mmap=True)
-    for again in (kind.load(data, codecs=CODECS), mapped):
-        assert repr(again.settings) == repr(world.settings)
-        assert again.to_bytes(codecs=CODECS) == data
-    mapped.settings.dt = 1
-    assert kind.load(data, codecs={"settings.rng": None}).settings.rng is None
+def test_copies_of_a_world_have_one_settings_object_for_all() -> None:
+    w = package().Game()
+    w.settings.dt = 0.25
+    assert w.settings is w.body.settings is w.cell.settings
+    for twin in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
+        assert twin.settings is twin.body.settings is twin.cell.settings
+        assert twin.settings is not w.settings
+        assert twin.settings.dt == 0.25
 
 
-def test_saved_ones_follow_the_schema() -> None:
-    world = game()
-    world.settings.lives, world.settings.dt = 7, 0.75
-    data = world.to_bytes(codecs=CODECS)
-    removed = (
-        "removed: [settings.gravity, settings.name, settings.on, settings.home, settings.rng]\n"
-    )
-    settings = (
-        "settings: {health: {type: i64, renamed_from: [lives]}, dt: f64, mode: Mode, "
-        "new: {type: i8, default: 5}}\n"
-    )
-    s = of(settings + removed).load(data).settings
-    assert (s.health, s.dt, s.mode.name, s.new) == (7, 0.75, "calm", 5)
-    world.settings.gravity[0] = 1
-    with pytest.raises(SnapshotError, match=r"settings\.gravity; to keep it, write"):
-        of(settings).load(world.to_bytes(codecs=CODECS))
-    without = of("")().to_bytes()
-    assert of(settings).load(without).settings.new == 5
+def test_settings_are_saved_with_the_world() -> None:
+    p = package()
+    w = p.Game()
+    w.settings.dt, w.settings.title, w.settings.rng = 0.25, "ho", [1]
+    w.settings.gravity[0] = 4
+    with pytest.raises(SnapshotError, match=r"settings\.rng"):
+        w.to_bytes()
+    codecs = {"settings.rng": (lambda value: bytes(value), lambda data: [*data])}
+    again = p.Game.load(w.to_bytes(codecs=codecs), codecs=codecs)
+    assert repr(again.settings) == repr(w.settings)
+    assert again.body.settings is again.settings
 
 
-def test_arrays_and_generators_of_the_world_need_no_codec() -> None:
-    world = game()
-    world.a = np.arange(6, dtype=np.int16).reshape(2, 3)[:, ::-1]
-    world.b, world.c = np.array(3, np.float32), np.zeros((0, 2), np.bool_)
-    kinds = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-    for kind in kinds:
-        generator = np.random.Generator(getattr(np.random, kind)(5))
-        generator.integers(0, 9, dtype=np.uint32)
-        setattr(world, kind.lower(), generator)
-    data = world.to_bytes(codecs=CODECS)
-    again = type(world).load(data, codecs=CODECS)
-    for name in "abc":
-        array, loaded = getattr(world, name), getattr(again, name)
-        assert (loaded.dtype, loaded.shape) == (array.dtype, array.shape)
-        assert np.array_equal(loaded, array)
-    assert again.to_bytes(codecs=CODECS) == data
-    for kind in kinds:
-        drawn = [getattr(w, kind.lower()).integers(0, 99, 7, np.uint32) for w in (world, again)]
-        assert np.array_equal(*drawn)
-    dropped = type(world).load(data, codecs=CODECS, drop=["world.a", "world.sfc64"])
-    assert [hasattr(dropped, name) for name in ("a", "sfc64", "b")] == [False, False, True]
+def test_arrays_and_generators_of_worlds_need_no_codec() -> None:
+    w = package().Game()
+    w.heights, w.rng = np.arange(6.0, dtype=np.float32).reshape(2, 3), np.random.default_rng(3)
+    w.rng.random(5)
+    again = package().Game.load(w.to_bytes(codecs={"settings.rng": None}), codecs={"*": None})
+    assert again.heights.dtype == np.float32
+    assert np.array_equal(again.heights, w.heights)
+    assert again.rng.random(3).tolist() == w.rng.random(3).tolist()

@@ -178,14 +178,14 @@ class BlockReductionMethod(ReductionMethod):
         program = replace(self.kernel.program, steps=())
         body.add(
             LoweredKernel(program, (), self.where, ()),
-            {code.name: code.text for code in self.reduced},
+            {code.name: code.text for code in self.reads},
             " ".join(self.kernel.where.split()),
         )
         self._add_part(body)
         driver = iterate_component(self, body, source, has_owners=source.has_holes)
         before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
         loop = block_loop(driver, body, before)
-        reduced = [code.definition("numpy") for code in self.reduced]
+        reduced = [code.definition("numpy") for code in self.reads]
         statements = ["data = self.data", *reduced, *driver.lookup]
         text = self.text(statements, f"{loop}\n{self._result}")
         lines = tuple(body.constants.lines)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ecsgen.model import Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies.policy import ComponentFeature, Policy
 from ecsgen.render.kernel_printers import drawing_lines, flat_columns, render_kernels
-from ecsgen.render.text.formatting import call
+from ecsgen.render.text.formatting import call, for_macro
+from ecsgen.render.text.name_shadowing import add_class_placeholder
 from ecsgen.render.text.quoting import literal
 
 
@@ -22,6 +23,30 @@ def _space_line(component: Component) -> str:
     rows = "_n_active" if component.partition else "_n"
     arguments = [literal(value) for value in (space.field, columns, rows, space.wrap)]
     return call("_SPACE: ClassVar = SpaceLayout", arguments, 4).lstrip().replace("\n    ", "\n")
+
+
+class SettingsPart(NamedTuple):
+    """How a manager is made that has settings."""
+
+    name: str
+    """Their class."""
+    head: str
+    arguments: str
+
+
+def _settings_part(component: Component) -> SettingsPart:
+    name, parameters = add_class_placeholder(component.settings), dict[str, str]()
+    if component.owner == "entity":
+        parameters["entities"] = "EntityManager"
+    if component.grid is not None:
+        parameters["shape"] = "Sequence[SupportsIndex] | None = None"
+    if component.on is not None:
+        parameters["grid"] = f"{add_class_placeholder(component.on.grid)}Manager"
+    typed = [f"{parameter}: {kind}" for parameter, kind in parameters.items()]
+    head = ["self", *typed, "*", f"settings: {name} | None = None"]
+    return SettingsPart(
+        name, for_macro(call("def __init__", head, 4, " -> None:")), ", ".join(parameters)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +98,15 @@ CODE_FEATURES: Final = (
         manager_slots=("_stream_state",),
         template=True,
         context=lambda component: drawing_lines(component.kernels, component.name),
+    ),
+    CodeFeature(  # kernels and reductions that read settings: the world's, or its own
+        name="configured",
+        applies=lambda c: bool(c.settings),
+        order=81,
+        manager_base="Configured",
+        manager_slots=("settings",),
+        template=True,
+        context=_settings_part,
     ),
     CodeFeature(  # searches skip rows of dead entities
         name="owned_spatial",

@@ -17,7 +17,7 @@ from ecsgen.render.text.library_imports import (
     SHARDS,
     locate_public_names,
 )
-from ecsgen.render.text.name_shadowing import make_component_name
+from ecsgen.render.text.name_shadowing import add_class_placeholder, make_component_name
 
 
 def render_component_module(component: Component) -> str:
@@ -64,6 +64,8 @@ def render_component_module(component: Component) -> str:
     if component.on is not None:
         grid = make_component_name(component.on.grid)
         names[f"{grid.name}Manager"] = f".{grid.module}"
+    if component.settings:
+        names[add_class_placeholder(component.settings)] = ".settings"
     if component.is_sharded:
         names |= locate_public_names(SHARDS)
     if component.backend == "numba":

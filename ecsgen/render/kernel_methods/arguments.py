@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ecsgen.config import Backend
-from ecsgen.model import BaseType, Field, FieldType, Kernel
+from ecsgen.model import BaseType, Field, FieldType, Kernel, Table
 from ecsgen.model.columns import Column
-from ecsgen.model.typed_tree import Argument, ReducedValue
+from ecsgen.model.typed_tree import Argument, Program, ReducedValue, ReductionProgram, SettingValue
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.column_code import ColumnCode
 from ecsgen.render.text.formatting import call
@@ -95,21 +95,14 @@ class ArgumentCode:
         )
 
 
-class ReducedCode(ArgumentCode):
-    """The value of a reduction: like an argument, but of a manager instead of the caller."""
+class ReadCode(ArgumentCode):
+    """A value that is read once per call: like an argument, but not of the caller."""
 
-    def __init__(self, value: ReducedValue, manager: str) -> None:
+    def __init__(self, value: Argument) -> None:
         super().__init__("", "", value, "")
-        component, reduction = value.name.split(".")
-        self.variable = f"{component}_{reduction}".lower()
+        self.variable = value.name.replace(".", "_").lower()
         """Its name in functions, if that is free."""
         self.text = f"_{self.variable}"
-        self._value = value_call(manager, reduction)
-
-    @property
-    def checked(self) -> str:
-        """Expression for the value, a number of Python."""
-        return self._value
 
     def definition(self, backend: Backend) -> str:
         """Statement that works it out."""
@@ -117,19 +110,64 @@ class ReducedCode(ArgumentCode):
         return f"{self.text} = {expression}"
 
 
+class ReducedCode(ReadCode):
+    """The value of a reduction, of a manager."""
+
+    def __init__(self, value: ReducedValue, manager: str) -> None:
+        super().__init__(value)
+        self._value = value_call(manager, value.name.rpartition(".")[2])
+
+    @property
+    def checked(self) -> str:
+        """Expression for the value, a number of Python."""
+        return self._value
+
+
+class SettingCode(ReadCode):
+    """A setting, in the one row of its column."""
+
+    def __init__(self, value: SettingValue) -> None:
+        super().__init__(value)
+        self._column = f"self.settings._data._{value.name.rpartition('.')[2]}_column"
+
+    @property
+    def checked(self) -> str:
+        """Expression for the value, a number of Python."""
+        return f"{self._column}.item(0)"
+
+    @property
+    def loop_expression(self) -> str:
+        """Expression for its value in loops."""
+        return f"{self._column}.reshape(-1)" if self.type.shape else super().loop_expression
+
+    @property
+    def block_expression(self) -> str:
+        """Expression for its value in blocks, with an axis for the rows."""
+        return self.array if self.type.shape else f"{self._column}[0]"
+
+    @property
+    def array(self) -> str:
+        """Expression for its value as an array."""
+        shape = (*self.type.shape, 1) if self.type.shape else ()
+        return f"{self._column}.reshape({literal(shape)})"
+
+
 def value_call(manager: str, reduction: str) -> str:
     """Return the expression for the value of a manager's reduction, as kernels read it."""
     return f"{manager}._value_of_{reduction}()"
 
 
-def make_reduced_codes(
-    values: Iterable[ReducedValue],
+def make_read_codes(
+    reader: Program | ReductionProgram | Table,
     manager: Callable[[str], str],
     arguments: Iterable[ArgumentCode] = (),
-) -> list[ReducedCode]:
-    """Return the code of values of reductions, each in a variable of its own; `manager`: returns
-    the expression for a component's; `arguments`: those of the same method."""
-    codes = [ReducedCode(value, manager(value.name.partition(".")[0])) for value in values]
+) -> list[ReadCode]:
+    """Return the code of reductions and settings that are read, each in a variable of its own;
+    `manager`: returns the expression for a component's; `arguments`: those of the same method."""
+    codes: list[ReadCode] = [
+        ReducedCode(value, manager(value.name.partition(".")[0])) for value in reader.reduced
+    ]
+    codes += map(SettingCode, reader.settings)
     taken = {text for argument in arguments for text in (argument.text, argument.per_row_local)}
     for code in codes:
         while code.text in taken:

@@ -21,7 +21,7 @@ from ecsgen.model.typed_tree import (
     Step,
 )
 from ecsgen.policies.index import is_indexed
-from ecsgen.render.kernel_methods.arguments import make_argument_codes, make_reduced_codes
+from ecsgen.render.kernel_methods.arguments import make_argument_codes, make_read_codes
 from ecsgen.render.kernel_methods.row_sources import (
     ChunkSource,
     NeighbourJoin,
@@ -69,11 +69,9 @@ class KernelMethod(ABC):
         """Kernels that run one after the other."""
         self._program = kernel.program
         self.arguments = make_argument_codes(source.combined_component.name, kernel)
-        self.reduced = make_reduced_codes(
-            self._program.reduced, source.managers.manager, self.arguments
-        )
-        """Values of reductions."""
-        self.inputs = [*self.arguments, *self.reduced]
+        self.reads = make_read_codes(self._program, source.managers.manager, self.arguments)
+        """Reductions and settings, which are read once per call."""
+        self.inputs = [*self.arguments, *self.reads]
         """Values that are converted once per call."""
         self.per_row_arguments = [argument for argument in self.arguments if argument.each]
         """Arguments with a value for each row."""
@@ -168,7 +166,8 @@ class KernelMethod(ABC):
         effects, turns = self._program.effects, self.kernel.turns
         which = "active rows" if self.rows == "_n_active" else "rows"
         reads, writes = self._with_units(effects.reads), self._with_units(effects.writes)
-        values = (f"{value.name}()" for value in self._program.reduced)
+        values = [f"{value.name}()" for value in self._program.reduced]
+        values += [value.name for value in self._program.settings]
         reads = ", ".join(filter(None, (reads, *values)))
         parts = fields_in_words(reads, effects.reads_referenced, writes, effects.sends)
         parts += [_turns_in_words(self.kernel)] if turns else []
@@ -320,6 +319,7 @@ def merge_kernels(fused: FusedKernels) -> Kernel:
     writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
     stream_field = next(filter(None, (kernel.program.stream_field for kernel in kernels)), None)
     effects = Effects(writes=tuple(writes))
+    settings = (setting for kernel in kernels for setting in kernel.program.settings)
     names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in kernels))
     listed = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) > 1 else names[0]
     return Kernel(
@@ -332,6 +332,7 @@ def merge_kernels(fused: FusedKernels) -> Kernel:
         program=Program(
             arguments=tuple(arguments.values()),
             reduced=kernels[0].program.reduced,
+            settings=tuple(dict.fromkeys(settings)),
             stream_field=stream_field,
             effects=effects,
         ),
@@ -391,7 +392,11 @@ class ReductionMethod(KernelMethod):
         )
         step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
         program_of_value = Program(
-            where=self.where, steps=(step,), effects=reads, reduced=program.reduced
+            reduced=program.reduced,
+            settings=program.settings,
+            where=self.where,
+            steps=(step,),
+            effects=reads,
         )
         name, rows = reduction.name, reduction.rows
         kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=program_of_value)

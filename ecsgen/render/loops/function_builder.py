@@ -12,7 +12,7 @@ from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import split_parts
 from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReducedCode
+from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReadCode
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import RowSource
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
@@ -313,7 +313,7 @@ class FunctionBuilder:
                 passed, elements = f"flat_cells({code.per_row_local})", type_.elements
             if argument.each or type_.shape:
                 annotation = array_type(type_.scalar)
-            if isinstance(code, ReducedCode):
+            if isinstance(code, ReadCode):
                 name = self.names.reserve(code.variable)
             else:
                 name = self.names.claim(argument.name)

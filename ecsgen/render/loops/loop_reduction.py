@@ -53,7 +53,7 @@ class LoopReductionMethod(ReductionMethod):
         elif self._returns_count:
             returned = f"tuple[int, {returned}]"
         signature = self._builder.name, self._parameters, self.function_docstring, self._statements
-        reduced = [code.definition("numba") for code in self.reduced]
+        reduced = [code.definition("numba") for code in self.reads]
         method = self.text(["data = self.data", *reduced], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*signature, returns=returned))
 
@@ -126,6 +126,7 @@ class LoopReductionMethod(ReductionMethod):
         dtype = SCALARS["u64" if self._is_wrapping else self._returned].numpy
         shape = f"({self._lines}, {{}})" if self.type.shape else "{}"
         begin = [
+            *self._builder.setup,
             f"{self._folded} = np.empty({shape.format(end)}, {dtype})",
             f"{self._values} = np.empty({shape.format('BLOCK')}, {dtype})",
             *self._body.arrays,

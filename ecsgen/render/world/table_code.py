@@ -9,7 +9,7 @@ from ecsgen.config import Backend
 from ecsgen.model import Component, Table, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Type
-from ecsgen.render.kernel_methods.arguments import make_reduced_codes
+from ecsgen.render.kernel_methods.arguments import make_read_codes
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, RowSource, make_world_source
 from ecsgen.render.loops.function_builder import array_type
 from ecsgen.render.row_reductions import (
@@ -39,7 +39,7 @@ class TableCode:
         self._table = table
         self._world = world
         self._known = known
-        inputs = make_reduced_codes(table.reduced, lambda name: f"self.{known[name].module}")
+        inputs = make_read_codes(table, lambda name: f"self.{known[name].module}")
         self._reducer = RowReducer(f"{table.name}_table", backend, inputs)
         self.functions, self.constants = self._reducer.functions, self._reducer.constants
         self.writes = "a line for each row" if table.rows else "a line"

@@ -136,6 +136,7 @@ class WorldComponent(ComponentName):
     is_grid: bool  # its rows are cells
     on: str  # the module of the grid that its rows are on
     takes_entities: bool  # its manager is made with the manager of entities
+    has_settings: bool  # its kernels or reductions read settings
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
@@ -151,6 +152,7 @@ class WorldComponent(ComponentName):
             component.grid is not None,
             "" if component.on is None else module_name(component.on.grid),
             component.owner == "entity" or component.knows_entities,
+            bool(component.settings),
         )
 
 
@@ -272,6 +274,7 @@ class WorldContext:
         arguments = ["self.entities"] if member.takes_entities else []
         arguments += [member.bare_name] if member.is_grid else []
         arguments += [f"self.{member.on}"] if member.on else []
+        arguments += ["settings=self.settings"] if member.has_settings else []
         return call(
             f"self.{member.module} = self._manager_class({member.name}Manager)", arguments, 8
         )

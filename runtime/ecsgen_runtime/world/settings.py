@@ -191,6 +191,39 @@ class SettingsTable(BaseManager):
         return {"shape": [1], "wrap": [False]}
 
 
+class Configured(BaseManager):
+    """A manager whose kernels or reductions read settings: in a world the world's own."""
+
+    __slots__ = ()
+    _SETTINGS: ClassVar[type[SettingsBase]]
+    READ_ONLY: ClassVar[tuple[str, ...]] = ("data", "settings")
+    settings: SettingsBase
+
+    def _set_settings(self, settings: SettingsBase | None) -> None:
+        """Set the settings, by default new ones. Raises TypeError for something else."""
+        wanted = self._SETTINGS
+        if settings is None:
+            settings = wanted()
+        if not isinstance(settings, wanted):
+            owner, what = type(self).__name__, type(settings).__name__
+            raise TypeError(f"{owner}: settings are a {wanted.__name__}, not {what}")
+        self.settings = settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "settings": self.settings}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.settings = state["settings"]
+        super().__setstate__(state)
+
+    def __copy__(self) -> Self:
+        """Return a manager with rows and settings of its own."""
+        twin = type(self).__new__(type(self))
+        copies = {"data": self.data.__copy__(), "settings": self.settings.__copy__()}
+        twin.__setstate__({**self.__getstate__(), **copies})
+        return twin
+
+
 class SettingsWorld(WorldBase):
     """A world with settings."""
 
