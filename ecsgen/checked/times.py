@@ -166,7 +166,7 @@ def timing(world: WorldBase, texts: SchemaTexts, times: Times) -> Iterator[Times
         times.end()
 
 
-def _row_counter(world: Any, texts: SchemaTexts, over: str) -> Callable[[], int]:
+def _row_counter(world: WorldBase, texts: SchemaTexts, over: str) -> Callable[[], int]:
     """Return what counts the rows of a component, group or query."""
     component = texts.schema.components.get(over)
     if component is not None and not component.is_chunked:

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ecsgen.cli.commands import ecsgen
 from ecsgen.config import UsageError
+
+if TYPE_CHECKING:
+    from ecsgen_runtime.world.world_base import WorldBase
 
 
 @ecsgen.command()
@@ -94,9 +97,9 @@ def _of_module(name: str) -> tuple[Any, Callable[..., Any] | None]:
     return world, make
 
 
-def _step_of(world: Any, target: str, name: str) -> Callable[..., object]:
+def _step_of(world: WorldBase, target: str, name: str) -> Callable[..., object]:
     """Return a method of the world, `step` or `boid.fly`, or a function of its module."""
-    owner = world
+    owner: Any = world
     for part in name.split("."):
         owner = getattr(owner, part, None)
     if owner is None and ":" in target:

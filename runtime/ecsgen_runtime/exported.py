@@ -23,6 +23,7 @@ from .base.errors import (
 )
 from .base.handles import NIL, NULL_ENTITY, Entity, EntityArray, Id, Instance, RowArray
 from .snapshots.migration_view import Snapshot, SnapshotTable
+from .tables.changes import ChangeReader, Changes
 from .values.field_tables import FieldInfo
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "NULL_ENTITY",
     "BrokenManagerError",
     "CapacityError",
+    "ChangeReader",
+    "Changes",
     "DuplicateInstanceError",
     "DuplicateValueError",
     "EcsError",

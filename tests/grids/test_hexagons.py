@@ -141,7 +141,7 @@ def test_who_stands_on_hexagons_is_met_by_steps(package: Any, wrap: Any) -> None
     sights = [1, 2, 3, 4, 5, 9, 20, 2**63 - 1, -1]
     nest.spawn(9, ant={"cell": (places + 2**32).astype(np.uint64), "sight": sights})
     nest.meet()
-    coords = [(int(place) // 6, int(place) % 6) for place in places]
+    coords = [divmod(cell, 6) for cell in places.tolist()]
     for row, here in enumerate(coords):
         others = [least_way(here, there, shape, wrap) for there in coords if there != here]
         ways = sorted(way for way in others if length(way) <= 3)

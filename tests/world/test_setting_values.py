@@ -1,4 +1,4 @@
-"""What settings refuse, and saved ones that follow their schema."""
+"""Settings refuse values that do not fit; those that are saved follow the schema."""
 
 from __future__ import annotations
 

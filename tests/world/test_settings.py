@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.documents import SnapshotError
+from ecsgen_runtime.base.errors import SnapshotError
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package

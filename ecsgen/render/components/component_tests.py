@@ -80,11 +80,7 @@ class ComponentTests:
         """Fields without policies, as an argument of the subject."""
         known = [f for fields in self._guarded.values() for f in fields]
         fields = self.component.fields
-        plain = [
-            _field(f)
-            for f in fields
-            if not (f in known or f.is_cell_reference or f.is_end)
-        ]
+        plain = [_field(f) for f in fields if not (f in known or f.is_cell_reference or f.is_end)]
         return collection("fields=", plain, 4) + ","
 
     @property

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ..base.fast_typing import NamedTuple
 from ..base.handles import RowArray
-from ..base.text import format_count
+from ..base.text import did_you_mean, format_count
 from ..entities.entity_changes import KeyChanges, Uncopied, compare_keys
-from ..values.field_tables import FieldInfo, did_you_mean
+from ..values.field_tables import FieldInfo
 from .buffers import item_view, split_columns
 from .columns import Rows
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..base.callbacks import Dispatch
+from ..base.text import did_you_mean
 from ..managers.manager import BaseManager
 from ..tables.buffers import Column, nested
 from ..tables.columns import Rows
-from ..values.field_tables import FieldInfo, did_you_mean, unexpected_keyword_error
+from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import (
     BytesField,
     Converter,
@@ -186,6 +188,9 @@ class SettingsTable(BaseManager):
     @property
     def _dispatch(self) -> Dispatch:
         return Dispatch()  # no callback listens to settings
+
+    def row_keys(self) -> NDArray[np.uint64]:
+        return np.ones(1, np.uint64)
 
     def json_state(self) -> dict[str, Any]:
         return {"shape": [1], "wrap": [False]}

@@ -104,11 +104,7 @@ GROUPS = (
             r"is_integer\(id\) and .* != NIL$",
             "is_integer(id)",
         ),
-        Mutant(
-            "ids come in another order",
-            r"self\.id_of_many\(np\.arange\(self\.data\.n\)\)",
-            "self.id_of_many(np.arange(self.data.n)[::-1])",
-        ),
+        Mutant("ids come in another order", r"self\.ids_by_row\(\)$", "self.ids_by_row()[::-1]"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
