@@ -42,7 +42,7 @@ class IndexRules(ManagerStateMachine):
     """Rows are found by their values, whatever happens to them."""
 
     @invariant()
-    def values_are_found(self) -> None:
+    def indexed_rows_are_found(self) -> None:
         used = self.used()
         if used:
             check_index(self.subject, self.manager, used)
@@ -51,7 +51,7 @@ class IndexRules(ManagerStateMachine):
 class IndexCases(Cases):
     """Rows are found by values that any number of them may have."""
 
-    def test_rows_are_found_by_their_values(self) -> None:
+    def test_indexed_rows_are_found(self) -> None:
         for name in self.subject.indexed:
             field = self._field(name)
             _, m, _ = self.filled(5)

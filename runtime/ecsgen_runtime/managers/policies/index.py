@@ -37,6 +37,10 @@ class SortedRows(NamedTuple):
     def of(cls, column: NDArray[Any], rows: RowArray) -> Self:
         """Sort ascending or strewn rows by their values; O(k log k)."""
         cells = column[rows]
+        if cells.dtype.kind in "biu" and cells.dtype.itemsize <= 4:  # then one sort will do
+            distances = cells.astype(np.int64)
+            distances -= distances.min(initial=0)
+            return cls._by_rank(column, distances.view(np.uint64), rows)
         if cells.dtype.kind in "fmM":
             rows = rows[cells == cells]
             cells = column[rows]
@@ -44,12 +48,17 @@ class SortedRows(NamedTuple):
         values = cells[order]
         starts_group = np.zeros(len(values), np.bool_)
         np.not_equal(values[1:], values[:-1], out=starts_group[1:])
-        keys = starts_group.cumsum(dtype=np.uint64)
+        return cls._by_rank(column, starts_group.cumsum(dtype=np.uint64), rows[order])
+
+    @classmethod
+    def _by_rank(cls, column: NDArray[Any], keys: NDArray[np.uint64], rows: RowArray) -> Self:
+        """Sort rows by numbers below 2^32 in the order of values, which are overwritten."""
         keys <<= _ROW_BITS
-        keys |= rows[order].astype(np.uint64, copy=False)
+        keys |= rows.astype(np.uint64, copy=False)
         keys.sort()
         keys &= _ROW_MASK
-        return cls(values, keys.astype(np.intp, copy=False))
+        rows = keys.astype(np.intp, copy=False)
+        return cls(column[rows], rows)
 
     def find(self, cells: NDArray[Any]) -> tuple[RowArray, RowArray]:
         """Return pairs of an index into k cells and a row with its value; O(k log n + pairs)."""
