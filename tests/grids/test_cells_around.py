@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.grids.grid_layout import GridLayout
+from ecsgen_runtime.kernels.grids.stencils import Stencil
 from ecsgen_runtime.tables.bulk import Tuning
 
 from ecsgen.config import BACKENDS
@@ -199,6 +201,17 @@ def test_sums_of_infinities_do_not_warn(question: str) -> None:
     cells.data.heat[:] = np.inf * (-1) ** np.arange(35)
     getattr(cells, f"ask_{question}")(*[0.5] * (question == "expression"))
     assert np.isnan(cells.data.out).any() == (question == "expression")
+
+
+def test_columns_around_have_memory_of_their_own_as_long_as_they_are_used() -> None:
+    stencil = Stencil(GridLayout((7, 5), (True, True)), "moore", 1)
+    column = np.arange(35.0)
+    kept, other = stencil.around(column)[:20], stencil.around(column + 100)
+    again, memory = [*other], next(iter(other)).ctypes.data
+    del other
+    assert next(iter(stencil.around(column))).ctypes.data == memory
+    assert [values[0] for values in kept] == [34, 30, 31, 4, 1, 9, 5, 6]
+    assert len(again) == 8
 
 
 def test_numpy_asks_about_whole_blocks() -> None:

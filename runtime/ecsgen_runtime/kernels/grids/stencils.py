@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import compress
 from typing import Any, Final
 
@@ -18,17 +18,33 @@ from .grid_manager import GridManager
 _Mask = NDArray[np.bool_]
 
 
+_MOST_KEPT: Final = 1 << 24
+"""Greatest number of bytes of memory that is kept for the next call."""
+
+
+class _Loan:
+    """An array of which others take views; it is given back when no one has the loan."""
+
+    def __init__(self, free: list[NDArray[Any]], shape: Sequence[int], kind: np.dtype[Any]) -> None:
+        self._free, self.array = free, free.pop() if free else np.empty(shape, kind)
+
+    def __del__(self) -> None:
+        if self.array.nbytes <= _MOST_KEPT:
+            self._free.append(self.array)
+
+
 class CellsAround:
     """Values of the cells around each row: an array (*shape, rows) for each offset, or True for
-    all."""
+    all. `loan`: whose memory they share."""
 
-    def __init__(self, arrays: Sequence[Any]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: Sequence[Any], loan: _Loan | None = None) -> None:
+        self._arrays, self._loan = arrays, loan
 
     def __getitem__(self, index: Any) -> CellsAround:
         """Return the values of some rows; the index may begin with `...`."""
         picked = index[-1] if isinstance(index, tuple) else index
-        return CellsAround([array if array is True else array[..., picked] for array in self])
+        arrays = [array if array is True else array[..., picked] for array in self]
+        return CellsAround(arrays, self._loan)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._arrays)
@@ -66,12 +82,15 @@ class Stencil:
         self.ways = [*self.distances]
         """Distance of each of the cells around."""
         self._some: dict[bytes, Stencil] = {}
+        self._free: dict[tuple[Any, ...], list[NDArray[Any]]] = {}
+        """Memory for `around`: what the system has to give anew costs more than to use it."""
 
     def only(self, picked: NDArray[np.bool_]) -> Stencil:
         """Return the stencil with some of the offsets, shape (k,); made once."""
         key = picked.tobytes()
         if key not in self._some:
             self._some[key] = stencil = copy(self)
+            stencil.__dict__.pop("inside", None)
             stencil._moves = self._moves[picked]
             for name in ("_parts", "steps", "ways"):
                 setattr(stencil, name, [*compress(getattr(self, name), picked.tolist())])
@@ -86,7 +105,9 @@ class Stencil:
         corners = list(dict.fromkeys((*corner,) for _, *corner in starts))
         # margins along the first axis alone: a shift along it is a slice
         sizes = self._shape[0], *(size.stop for size in self._picked[1:])
-        shifted = np.empty((len(corners), *shape, *sizes), column.dtype)
+        wanted = (len(corners), *shape, *sizes), column.dtype
+        loan = _Loan(self._free.setdefault(wanted, []), *wanted)
+        shifted = loan.array
         for box, corner in zip(shifted, corners, strict=True):
             ends = zip(corner, sizes[1:], strict=True)
             inner: Any = (..., slice(None), *(slice(first, first + size) for first, size in ends))
@@ -96,10 +117,11 @@ class Stencil:
             [
                 flat[corners.index((*corner,))][..., first * line : first * line + self._cells]
                 for first, *corner in starts
-            ]
+            ],
+            loan,
         )
 
-    @property
+    @cached_property
     def inside(self) -> CellsAround:
         """True where there is a cell at each offset from each cell."""
         if all(self._wrap):
@@ -209,16 +231,16 @@ def fold_some(fold: np.ufunc, total: NDArray[Any], values: Any, mask: Any) -> No
     """Add values to a total, or keep the lesser or greater ones, where a mask is true."""
     if mask is True:
         fold(total, values, out=total)
-    elif fold is np.add and np.shape(values) == mask.shape:
-        kind = _OF_BYTES[values.itemsize]
-        bits = np.negative(mask.view(np.int8)).astype(kind)  # takes half the time of np.where
-        np.bitwise_and(bits, values.view(kind), out=bits)
-        total += bits.view(values.dtype)
     elif (len(mask) - np.count_nonzero(mask)) * _FEW < len(mask):  # at the border of a grid
         rows = np.logical_not(mask).nonzero()[0]
         before = total[..., rows]
         fold(total, values, out=total)
         total[..., rows] = before
+    elif fold is np.add and np.shape(values) == mask.shape:
+        kind = _OF_BYTES[values.itemsize]
+        bits = np.negative(mask.view(np.int8)).astype(kind)  # takes half the time of np.where
+        np.bitwise_and(bits, values.view(kind), out=bits)
+        total += bits.view(values.dtype)
     else:
         neutral = 0 if fold is np.add else extreme_of_none(fold, total.dtype)
         fold(total, np.where(mask, values, values.dtype.type(neutral)), out=total)
