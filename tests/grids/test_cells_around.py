@@ -206,11 +206,11 @@ def test_sums_of_infinities_do_not_warn(question: str) -> None:
 def test_columns_around_have_memory_of_their_own_as_long_as_they_are_used() -> None:
     stencil = Stencil(GridLayout((7, 5), (True, True)), "moore", 1)
     column = np.arange(35.0)
-    kept, other = stencil.around(column)[:20], stencil.around(column + 100)
+    picked, other = stencil.around(column)[:20], stencil.around(column + 100)
     again, memory = [*other], next(iter(other)).ctypes.data
     del other
     assert next(iter(stencil.around(column))).ctypes.data == memory
-    assert [values[0] for values in kept] == [34, 30, 31, 4, 1, 9, 5, 6]
+    assert [values[0] for values in picked] == [34, 30, 31, 4, 1, 9, 5, 6]
     assert len(again) == 8
 
 
