@@ -222,6 +222,14 @@ def test_rows_that_moved_before_their_turn_are_found(package: Any) -> None:
     assert [sorted(ks) for ks in seen] == [[50], [60, 61]]
 
 
+def test_rows_that_are_gone_by_their_ids_are_left_out(package: Any) -> None:
+    w, seen = package.World(), []
+    w.branch.on_add(lambda rows: w.guest.remove(w.branch.data.entity[rows[0]]))
+    w.guest.on_add(lambda rows: seen.append(w.guest.data.k[rows].tolist()))
+    w.spawn(2, branch={}, guest={"k": [8, 9]})
+    assert seen == [[9]]
+
+
 def test_loading_copying_and_moving_tell_nobody(package: Any) -> None:
     w = package.World()
     w.spawn(3, left={"k": [3, 1, 2]}, plain={"k": [3, 1, 2]})
@@ -233,6 +241,15 @@ def test_loading_copying_and_moving_tell_nobody(package: Any) -> None:
     assert [name for name, _ in heard.calls] == ["right"]
     again[0].spawn(1, plain={})
     assert len(heard.calls) == 1
+
+
+def test_no_rows_are_no_news(package: Any) -> None:
+    w = package.World()
+    heard = Heard(w)
+    w.plain.create_many([])
+    w.loose.create_many(0)
+    w.spawn(0, plain={})
+    assert heard.calls == []
 
 
 def test_cancelled_callbacks_hear_nothing(package: Any) -> None:

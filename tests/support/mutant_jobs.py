@@ -59,6 +59,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
         "policies/test_aliases.py",
         "world/test_world.py",
     ),
+    "managers/policies/additions.py": ("policies/test_additions.py",),
     "managers/policies/chains.py": ("policies/test_feature_hierarchy.py",),
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),

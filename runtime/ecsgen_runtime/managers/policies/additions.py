@@ -70,7 +70,8 @@ class Add(Manager):
 
     def _create_and_notify(self, *arguments: Any) -> NDArray[Any]:
         created = super()._create_many(*arguments)
-        self._complete_and_notify(self.added_rows(created).rows)
+        if len(created):
+            self._complete_and_notify(self.added_rows(created).rows)
         return created
 
     def _notify_created(self, row: int) -> None:
