@@ -331,6 +331,8 @@ class _Lowering:
         """Return True if the kernel itself reads or writes a field that it sends to, or its rows
         run in another order than their messages."""
         program, effects = self._program, self._program.effects
+        if node.component == tree.SETTINGS and not program.takes_turns:
+            return True
         if program.takes_turns or program.neighbourhoods:
             return not program.takes_turns
         field = self._text_of(node)

@@ -101,6 +101,7 @@ class Scope:
     absent: Mapping[str, str] = field(default_factory=dict)  # other components → why not
     enums: Mapping[str, Enum] = field(default_factory=dict)
     settings: Collection[Setting] = ()
+    live_settings: frozenset[str] = frozenset()  # that turns change: read anew each time
     arguments: Mapping[str, tree.Argument] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()  # fields that not every row has
     has_parent: bool = False
@@ -271,20 +272,21 @@ class Scope:
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
-    def setting(self, node: ast.Attribute) -> tree.SettingValue:
+    def setting(self, node: ast.Attribute) -> tree.SettingValue | tree.ReferencedField:
         """Return the setting of that name. Raises KernelError if there is none, or kernels cannot
         read it."""
-        known, spelled = {s.name: s.type for s in self.settings}, f"{SETTINGS}.{node.attr}"
+        known, spelled = {s.name: s for s in self.settings}, f"{SETTINGS}.{node.attr}"
         if node.attr not in known:
             if SETTINGS in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
             hint = did_you_mean(node.attr, known)
             raise KernelError("E802", f"there is no setting {quote(node.attr)}", node, hint)
-        type_ = value_type(known[node.attr])
+        type_, text = value_type(known[node.attr].type), known[node.attr].type.text
         if type_ is None:
-            message = f"a kernel cannot use {quote(spelled)}: it is of type {known[node.attr].text}"
+            message = f"a kernel cannot use {quote(spelled)}: it is of type {text}"
             raise KernelError("E803", message, node)
-        return tree.SettingValue(type_, spelled)
+        value = tree.SettingValue(type_, spelled)
+        return value.as_field if node.attr in self.live_settings else value
 
     def value_of(self, field: Readable, owner: str, node: ast.AST) -> tree.Expression:
         """Return the value of a field, or a derived value over the fields of the owner's row.

@@ -52,6 +52,19 @@ def assigned_names(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, 
                 yield text, name
 
 
+def assigned_settings(parsed: Iterable[ParsedSteps]) -> frozenset[str]:
+    """Return the settings that statements change."""
+    assignments = [step for _, step in walk_statements(parsed) if isinstance(step, Assignment)]
+    nodes = (node for step in assignments for node in ast.walk(target_of(step)))
+    return frozenset(
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == tree.SETTINGS
+    )
+
+
 def loop_names(parsed: Iterable[ParsedSteps]) -> Iterator[tuple[SourceText, ast.Name]]:
     """Yield the names that loops give to their numbers and neighbours."""
     for text, statement in walk_statements(parsed):
@@ -282,13 +295,23 @@ class StepChecker:
             case tree.Local():
                 pass  # an element of it
             case tree.SettingValue():
-                message = f"a kernel cannot assign to {quote(target.name)}: it is the world's"
-                raise KernelError("E805", message, node)
+                self._check_setting(target, node)
+                return self._message(step, read, target.as_field, text)
             case _:
                 raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
         operand = self._right_side(step, read)
         value = convert_for_target(operand, read.type, step.value)
         return tree.Step(target, value, index, text, items=items)
+
+    def _check_setting(self, target: tree.SettingValue, node: ast.expr) -> None:
+        """Refuse assignments to settings by kernels of components and those over chunks."""
+        references = self._scope.reference_scope
+        if references.home or references.refusal:
+            message = f"a kernel cannot assign to {quote(target.name)}: it is the world's"
+            if references.refusal:
+                message = f"a kernel over chunks cannot assign to {quote(target.name)}"
+            hint = references.of_the_world if references.home else ""
+            raise KernelError("E805", message, node, hint)
 
     def _newborn(self, node: ast.expr, call: ast.Call, text: str) -> tree.Step:
         """Return a spawn that gives a local the handle of who will come."""
@@ -338,7 +361,9 @@ class StepChecker:
         """Return a message; `read`: the target or an element of it, as it is read."""
         scope, node = self._scope, target_of(step)
         _, index, items = _split_element(read)
-        _refuse_guarded(target, scope.reference_scope.components[target.component].fields, node)
+        component = scope.reference_scope.components.get(target.component)
+        if component is not None:  # else it is a setting
+            _refuse_guarded(target, component.fields, node)
         message_parts = self._message_parts(step, read)
         if message_parts is not None:
             operator, sent = message_parts
@@ -365,8 +390,8 @@ class StepChecker:
             message = "several rows may mean the same one, and each would read it as it was"
             hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
             raise KernelError("E811", message, node, hint)
-        component = self._scope.reference_scope.components[target.component]
-        if component.on is not None and component.on.field == target.name:
+        component = self._scope.reference_scope.components.get(target.component)
+        if component is not None and component.on is not None and component.on.field == target.name:
             message = f"which row moves {quote(target.text)} last depends on their order"
             raise KernelError("E817", message, node, turns)
 

@@ -21,6 +21,9 @@ from ecsgen.model.typed_tree import (
     SettingValue,
     fields_in,
 )
+from ecsgen.model.typed_tree import (
+    SETTINGS as SETTINGS,
+)
 from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
@@ -100,10 +103,6 @@ class Field:
     def is_cold(self) -> bool:
         """True if the field is tagged cold."""
         return "cold" in self.tags
-
-
-SETTINGS: Final = "settings"
-"""The name of the settings where they stand beside components: in kernels, snapshots, history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ ENTITY, ID_SLOT, CELL_ID = "entity", "id_slot", "cell_id"
 
 _IDS: Final = (ID_SLOT, CELL_ID)
 
+SETTINGS: Final = "settings"
+"""The settings where they stand beside components: in kernels, snapshots, history."""
+
 OWN, PARENT = "", "parent"
 """Owners of fields that are not those of a component that a world kernel names."""
 
@@ -61,6 +64,12 @@ class SettingValue(Argument):
 
     Its name is as written: `settings.dt`.
     """
+
+    @property
+    def as_field(self) -> ReferencedField:
+        """The field of the settings' one row, which messages change."""
+        name = self.name.rpartition(".")[2]
+        return ReferencedField(self.type, SETTINGS, name, Constant(HANDLE, 0), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -723,12 +732,18 @@ class Program:
     @property
     def is_sequential(self) -> bool:
         """True if rows run one after the other: with turns, loops, cells, handles of who will come,
-        several neighbourhoods, or one neighbourhood and commands."""
+        messages to settings, several neighbourhoods, or one neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
             self.single_neighbourhood is None or self.has_commands
         )
-        in_order = self.takes_turns or self.has_loops or self.keeps_handles
-        return in_order or is_around or self.uses_grids
+        in_order = self.takes_turns or self.has_loops or self.keeps_handles or self.sent_settings
+        return bool(in_order or is_around or self.uses_grids)
+
+    @property
+    def sent_settings(self) -> tuple[str, ...]:
+        """The settings that the kernel changes."""
+        texts = (text.split(".") for text in self.effects.sends)
+        return tuple(name for holder, name in texts if holder == SETTINGS)
 
     @property
     def uses_tick(self) -> bool:
@@ -811,7 +826,11 @@ def effects_of(
         reads_referenced=_texts(references),
         reads_neighbours=_texts(node for node in neighbours if node.name not in _IDS),
         sends=_texts(sent),
-        referenced_components=tuple(dict.fromkeys(node.component for node in (*named, *sent))),
+        referenced_components=tuple(
+            name
+            for name in dict.fromkeys(node.component for node in (*named, *sent))
+            if name != SETTINGS
+        ),
         draws=any(map(draws_numbers, nodes)),
         spawns=components("spawn"),
         destroys=any(isinstance(target, Despawn) for target in targets),

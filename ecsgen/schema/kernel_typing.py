@@ -14,7 +14,13 @@ from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws, numbering
 from ecsgen.kernels.references import absent_elements
 from ecsgen.kernels.scope import CommandScope, ReferenceScope, Scope, value_type
-from ecsgen.kernels.step_checker import ParsedSteps, StepChecker, assigned_names, loop_names
+from ecsgen.kernels.step_checker import (
+    ParsedSteps,
+    StepChecker,
+    assigned_names,
+    assigned_settings,
+    loop_names,
+)
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import typed_tree as tree
@@ -55,10 +61,13 @@ def type_kernel(
         refusal = "a kernel that reads 'parent' cannot spawn, destroy, add or remove"
         scope.command_scope = replace(scope.command_scope, refusal=refusal)
     first = 1 if kernel.turns == "random" else 0  # number 0 orders the rows
+    parsed = _parsed(kernel, scope.diagnostics)
+    if scope.takes_turns and not scope.reference_scope.home:
+        scope.live_settings = assigned_settings(parsed)
     where = _condition(kernel, scope)
     number, drawn = numbering([] if where is None else [where], first)
     where = None if where is None else number(where)
-    steps, drawn = _steps(kernel, scope, drawn)
+    steps, drawn = _steps(kernel, scope, parsed, drawn)
     turn_count = _turn_count(kernel, scope)
     if turn_count is not None:
         stream_field, drawn = stream_field or scope.identity, drawn or 1
@@ -86,10 +95,11 @@ def _find_stream(
     return None
 
 
-def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.AnyStep, ...], int]:
+def _steps(
+    kernel: Kernel, scope: Scope, parsed: list[ParsedSteps], drawn: int
+) -> tuple[tuple[tree.AnyStep, ...], int]:
     """Return the valid steps, and the number of random numbers drawn up to their end; reports
     E402 for a kernel that changes nothing, if all of it could be read."""
-    parsed = _parsed(kernel, scope.diagnostics)
     names = {name.id for _, name in assigned_names(parsed)}
     unassigned = {tree.ENTITY, tree.PARENT} if scope.has_parent else {tree.ENTITY}
     scope.later = frozenset(

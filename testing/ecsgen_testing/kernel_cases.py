@@ -195,6 +195,9 @@ class KernelComparison:
     def _compare(self, actual: World, wanted: World) -> None:
         """Compare the rows of two worlds, in order, and their fields."""
         assert actual.entities == wanted.entities
+        for setting, value in actual.settings.items():
+            cells, wanted_cells = value.data, wanted.settings[setting].data
+            assert same_cells(cells, wanted_cells, self.is_exact), f"settings.{setting}"
         for name in self.drawn.names:
             pairs = [
                 [(row.owner, row.id, row.is_active) for row in world.rows[name]]

@@ -15,6 +15,7 @@ from ecsgen.model.typed_tree import (
     ID_SLOT,
     OWN,
     PARENT,
+    SETTINGS,
     Argument,
     FieldValue,
     Neighbourhood,
@@ -62,6 +63,8 @@ class ManagerExpressions:
     def data(self, component: str) -> str:
         """Return the expression for a manager's columns."""
         manager = self.manager(component)
+        if component == SETTINGS:
+            return f"{manager}._data"
         return "data" if manager == "self" else f"{manager}.data"
 
     def keys(self, field: FieldValue, selection: str) -> str:
@@ -400,7 +403,8 @@ def make_world_source(
     world: World, name: str, components: Mapping[str, Component]
 ) -> RowSource | ChunkSource:
     """Return the group, component or query of that name; `components`: all that kernels may see."""
-    managers = ManagerExpressions(components)
+    settings = Component(name=SETTINGS, module=SETTINGS, fields=world.settings)
+    managers = ManagerExpressions({**components, SETTINGS: settings})
     if name in components:
         component = components[name]
         matches = f"self.{component.module}.data._n{'_active' if component.partition else ''}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ecsgen.kernels.statements import FieldOfRow
-from ecsgen.model import Field
+from ecsgen.model import Field, Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import split_parts
 from ecsgen.model.types import SCALARS, Type
@@ -261,7 +261,8 @@ class FunctionBuilder:
         """Return name and expression of each column of a field, shapes flat."""
         if field.split:
             return [(part.name, f"{data}._{part.name}_column") for part in split_parts(field)]
-        flat = "column.reshape(-1)" if self.is_plain else "flat"
+        is_setting = isinstance(field, Setting)
+        flat = "column.reshape(-1)" if self.is_plain or is_setting else "flat"
         return [(field.name, f"{data}._{field.name}_{flat if type_.shape else 'column'}")]
 
     def _side(self, node: tree.FieldValue | tree.NeighbourField) -> RowSource:

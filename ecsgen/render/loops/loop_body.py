@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.kernels.random_numbers import count_draws
+from ecsgen.model import Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
@@ -25,8 +26,8 @@ from ecsgen.render.loops.loop_messages import is_in_place, queued_messages
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
 from ecsgen.render.loops.row_lookup import Lookups
-from ecsgen.render.loops.row_values import RowValues
-from ecsgen.render.loops.scalar_code import Code, Precedence, infix, spelled
+from ecsgen.render.loops.row_values import SETTINGS_ROW, RowValues
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, number, spelled
 from ecsgen.render.text.quoting import comment_text
 
 
@@ -632,6 +633,9 @@ class LoopBody(RowValues):
         self._follow_moves()
 
     def _find_row(self, lookup: lowered.FindRow) -> None:
+        if lookup.row.component == tree.SETTINGS:
+            self._found_rows[lookup.row] = Code(SETTINGS_ROW)
+            return
         if isinstance(lookup.handle, tree.NeighbourRow):
             near = self._nears[lookup.handle.near]
             row = near.row_of(lookup.handle.owner)
@@ -650,7 +654,9 @@ class LoopBody(RowValues):
     def _read_field(self, read: lowered.ReadField) -> None:
         row = self._found_rows[read.field.row].text
         there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
-        default = self._default(read.field.name, read.field.type, read.default)
+        default = there
+        if row != SETTINGS_ROW:
+            default = self._default(read.field.name, read.field.type, read.default)
         target = self.variables(read.to.type, f"their_{read.field.name}")
         self.locals_[read.to.name] = target
         if not read.field.items:
@@ -659,6 +665,9 @@ class LoopBody(RowValues):
         test, position = self.position_of_item(read.field.type.shape, read.field.items)
         self.store(uniform(read.to.type, self.builder.zero(read.to.type)), target)
         with self.block(f"if {test.text}"):
+            if row == SETTINGS_ROW:
+                self.store(self._part_at(there, position, read.to.type), target)
+                return
             with self.block(f"if {row} == NIL"):
                 self.store(self._part_at(default, position, read.to.type), target)
             with self.block("else"):
@@ -752,7 +761,8 @@ class LoopBody(RowValues):
 
     def _send_message(self, message: lowered.SendMessage) -> None:
         row, position = self._found_rows[message.to.row].text, ""
-        tests = [f"{row} != NIL", *([self._alive_test] if self._alive_test else [])]
+        tests = [] if row == SETTINGS_ROW else [f"{row} != NIL"]
+        tests += [self._alive_test] if self._alive_test else []
         if message.to.items:
             test, position = self.position_of_item(message.to.type.shape, message.to.items)
             tests.append(test.within(Precedence.AND))
@@ -762,7 +772,7 @@ class LoopBody(RowValues):
             value = self._buffered(message.value, target, message.type)
         else:
             value = self.spread(message.value, message.type)
-        with self.block(f"if {' and '.join(tests)}"):
+        with self.block(f"if {' and '.join(tests)}") if tests else nullcontext():
             stored_row = row
             if position:  # row and element in one number
                 stored_row = f"{message.to.type.elements} * {row} + {position}"
@@ -773,8 +783,22 @@ class LoopBody(RowValues):
                 self.defer_message(message, row, stored_row, value)
                 return
             self.apply_message(message, row, value, position)
+            if row == SETTINGS_ROW:
+                self._clip_setting(message)
             if message.moves:
                 self._update_cells(row, self.builder.cells_of_found_row(message.to, row))
+
+    def _clip_setting(self, message: lowered.SendMessage) -> None:
+        """Hold a setting within its bounds after an assignment in turns."""
+        settings = self.builder.source.managers.components[tree.SETTINGS].fields
+        setting = next(field for field in settings if field.name == message.to.name)
+        assert isinstance(setting, Setting)
+        cell = self.builder.cells_of_found_row(message.to, SETTINGS_ROW)
+        for sign, bound in (("<", setting.low), (">", setting.high)):
+            if bound is not None:
+                limit = number(bound, message.type.scalar).text
+                there = cell.at(0).text
+                self.write(f"if {there} {sign} {limit}:", f"    {there} = {limit}")
 
 
 def _indexed_locals(program: tree.Program) -> frozenset[str]:

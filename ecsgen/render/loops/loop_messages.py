@@ -78,6 +78,7 @@ class MessageLoop(LoopEmitter):
         stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
         self.write(f"{targets}[{index}] = {stored_row}")
         self.store(value, stored)
+        row = row if row.isidentifier() else self.names.allocate("to_row")
         with self.into(self.delivery):
             self.write(f"{row} = {targets}[{index}]")
             with self.block(f"if {row} != NIL"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Number, Type
@@ -16,6 +17,9 @@ from ecsgen.render.loops.loop_messages import MessageLoop
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code
 from ecsgen.render.text.quoting import literal
+
+SETTINGS_ROW: Final = "0"
+"""The row that is always there."""
 
 
 class RowValues(MessageLoop):
@@ -125,6 +129,9 @@ class RowValues(MessageLoop):
 
     def _read(self, row: str, default: Value, there: Value, target: Value) -> None:
         """Copy the elements of a row, or a default if the row is NIL."""
+        if row == SETTINGS_ROW:
+            self.store(there, target)
+            return
         with self.block(f"if {row} == NIL"):
             self.store(default, target)
         with self.block("else"):

@@ -66,6 +66,15 @@ class Setting(Generic[_ReadT, _WriteT]):
             self._check_bounds(_rounded(self._field, cell))
         getattr(settings._data, self._column)[0] = cell
 
+    def clip(self, settings: SettingsBase) -> None:
+        """Hold the setting within its bounds; NaN stays."""
+        column = getattr(settings._data, self._column)
+        number = column.item(0)
+        if self._low is not None and number < self._low:
+            column[0] = self._low
+        elif self._high is not None and number > self._high:
+            column[0] = self._high
+
     def _check_bounds(self, number: float) -> None:
         low, high = self._low, self._high
         if low is not None and not number >= low:
@@ -106,7 +115,7 @@ class _OneRow(Rows):
 
     def _bind_columns(self) -> None:
         for number, column in enumerate(self.LAYOUT):
-            setattr(self, f"_{column.name}_column", self._column_view(number))
+            setattr(self, f"_{column.name}_column", self._column_view(number)[:1])
 
 
 class SettingsBase:
@@ -131,7 +140,7 @@ class SettingsBase:
         cls._ROWS = type(f"{cls.__name__}Data", (_OneRow,), body)
 
     def __init__(self, **values: Any) -> None:
-        self._data = self._ROWS(1)
+        self._data = self._ROWS(8)  # so that all columns are aligned
         self._data._n = 1
         for info in self.FIELDS:
             setattr(self, info.name, values.pop(info.name, info.default))
@@ -149,6 +158,12 @@ class SettingsBase:
             object.__setattr__(self, name, value)
         except AttributeError:
             self.__getattr__(name)
+
+    def _clip(self, *names: str) -> None:
+        """Hold settings to which kernels have sent within their bounds."""
+        for name in names:
+            setting: Setting[Any, Any] = getattr(type(self), name)
+            setting.clip(self)
 
     def __repr__(self) -> str:
         values = (f"{info.name}={getattr(self, info.name)!r}" for info in self.FIELDS)

@@ -1,0 +1,105 @@
+"""Kernels of the world that change settings, at once and in turns, on both backends: against the
+reference interpreter, and within bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_testing.kernel_cases import check_kernel
+from ecsgen_testing.reference.schema import Schema
+
+from ecsgen.config import BACKENDS, Backend
+from ecsgen.model.reference_schema import world_schema
+from tests.support.world_package import load, world_package
+
+SCHEMA = """\
+component: Body
+fields: {x: f64, k: i32, at: "f64[2]", b: u8}
+space: {field: at}
+---
+world: Game
+settings:
+  total: {type: f64, default: 1, min: 0, max: 50}
+  most: {type: i32, default: -3}
+  last: entity
+  any_: bool
+  counts: "i32[4]"
+  level: {type: u8, default: 2, min: 1, max: 9}
+kernels:
+  send:
+    over: Body
+    steps: |
+      settings.total += Body.x
+      settings.most = max(settings.most, Body.k)
+      settings.last = self
+      settings.any_ = settings.any_ or Body.k > 3
+      settings.counts[Body.k] += settings.counts[0] + 1
+      Body.x = settings.total
+      if Body.k > 2:
+          settings.level = Body.b
+  look:
+    over: Body
+    near: {radius: 3}
+    steps: |
+      settings.total -= f64(count())
+      for o in other:
+          settings.counts[1] += 1
+  turn:
+    over: Body
+    turns: random
+    where: settings.total < 40
+    near: {radius: settings.total}
+    steps: |
+      settings.total *= 1.5
+      settings.counts[Body.k] = settings.counts[0] + 1
+      settings.counts.y += 2
+      Body.x = settings.total + f64(count())
+      settings.level = Body.b
+      Body.k = settings.counts[Body.k] + i32(settings.level)
+  add: {over: Body, steps: ["settings.total += Body.x"]}
+"""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(request: Any) -> Any:
+    backend: Backend = request.param
+    pytest.importorskip(backend)
+    return world_package(SCHEMA, f"sent_settings_{backend}", backend)
+
+
+# While numba compiles, frames that hold columns wait for the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*the buffer moved")
+@pytest.mark.parametrize("kernel", ["send", "look", "turn", "add"])
+def test_kernels_do_what_the_interpreter_does(package: Any, kernel: str) -> None:
+    schema = Schema(world_schema(load(SCHEMA)))
+    for rows, seed in ((1, 0), (9, 1), (33, 2), (33, 3)):
+        check_kernel(package.Game, schema, kernel, rows, seed)
+
+
+def test_bounds_clip_the_outcome_and_in_turns_each_assignment(package: Any) -> None:
+    w = package.Game()
+    entities = w.spawn(3, body={"x": [60.0, -30.0, 5.0], "k": [3, 4, 1], "b": [200, 0, 4]})
+    w.send()
+    assert (w.settings.total, w.settings.most, w.settings.level) == (36, 4, 1)
+    assert (w.settings.last, w.settings.any_) == (entities[2], True)
+    assert w.settings.counts.tolist() == [0, 1, 0, 1]
+    assert w.body.data.x.tolist() == [1, 1, 1]
+    w.body.data.x = 100
+    w.add()
+    assert w.settings.total == 50
+    w.body.data.x = np.nan
+    w.add()
+    assert np.isnan(w.settings.total)
+
+
+def test_a_radius_is_that_of_the_call(package: Any) -> None:
+    w = package.Game()
+    w.spawn(4, body={"at": [[0, 0], [0, 1.2], [0, 2.4], [0, 3.6]]})
+    w.settings.total = 1.3
+    w.turn()
+    assert sorted(np.round(w.body.data.x % 1, 3).tolist()) == sorted(
+        np.round([1.3 * 1.5**k % 1 for k in (1, 2, 3, 4)], 3).tolist()
+    )
+    assert round(w.settings.total, 3) == round(1.3 * 1.5**4, 3)
