@@ -147,6 +147,13 @@ def test_handles_of_who_lives_later_lead_nowhere_until_then() -> None:
     assert world.knows.links_of([early]).others.tolist() == [later]
 
 
+def test_without_entities_there_are_no_links() -> None:
+    world = world_package(SCHEMA, "linked_numpy").World()
+    for manager in (world.knows, world.follows, world.owes, world.heir):
+        assert manager.links_of([]).starts.tolist() == [0]
+        assert manager.links_of([7, 0]).starts.tolist() == [0, 0, 0]
+
+
 def test_ends_are_read_only_and_count_as_memory() -> None:
     world = world_package(SCHEMA, "linked_numpy").World()
     es = world.entities.create_many(100)

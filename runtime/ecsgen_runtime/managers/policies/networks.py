@@ -99,7 +99,8 @@ class Network(Manager):
     @property
     def end_entities(self) -> EntityManagerBase:
         """Manager of the entities at the ends."""
-        entities: EntityManagerBase = getattr(self, "_entities", None) or self._known_entities  # type: ignore[attr-defined]  # each has one of these
+        name = "_known_entities" if isinstance(self, KnowsEntities) else "_entities"
+        entities: EntityManagerBase = getattr(self, name)
         return entities
 
     def links_by_slot(self, back: bool) -> Links:
