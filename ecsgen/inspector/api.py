@@ -11,6 +11,7 @@ import numpy as np
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.world.settings import SettingsBase, SettingsWorld
 from starlette.requests import Request
+from starlette.responses import Response
 
 from ecsgen.inspector.column_cache import ColumnCache
 from ecsgen.inspector.component_readers import (
@@ -24,6 +25,7 @@ from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
 from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
+from ecsgen.inspector.points import ROLES, Points
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
@@ -32,12 +34,21 @@ from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found,
 class Api:
     """Parses requests. Names in them are looked up in tables made when the inspector starts."""
 
-    def __init__(self, world: InspectedWorld, queue: TickQueue, frames: Frames, edit: bool) -> None:
+    def __init__(
+        self,
+        world: InspectedWorld,
+        queue: TickQueue,
+        frames: Frames,
+        edit: bool,
+        run_state: Callable[[], Mapping[str, Json]],
+    ) -> None:
         self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames
         self._edit = edit
         self._settings = world.settings if isinstance(world, SettingsWorld) else None
+        self._run_state = run_state
+        """Returns the number of the step, and the time where the world has one."""
         self._readers = make_readers(world)
         self._titles = {reader.title: reader for reader in self._readers.values()}
         cache = ColumnCache(queue)
@@ -47,9 +58,11 @@ class Api:
         self._queries = {
             n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
         }
+        self._points = Points(queue, self._readers, self._queries, self._finder)
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
         constants = {
             "edit": edit,
+            "maps": self._points.maps_json(),
             "index_bits": self._finder.index_bits,
             "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
@@ -73,6 +86,7 @@ class Api:
             "entity/{entity}": {"GET": self._entity, "DELETE": self._destroy},
             "histogram/{component}/{field}": {"GET": self._histogram},
             "tree/{component}": {"GET": self._tree},
+            "points/{map}": {"GET": self._map_points},
             "archetypes": {"GET": self._archetypes},
             "frames": {"GET": lambda request: self._ask(self._frames.as_json)},
             "entity/{entity}/{component}": row,
@@ -115,6 +129,11 @@ class Api:
             return self._settings_json()
 
         return await self._ask(apply_change)
+
+    async def _map_points(self, request: Request) -> Response:
+        parameters = request.query_params
+        wanted = {role: parameters[role] for role in ROLES if parameters.get(role)}
+        return await self._points.points(request.path_params["map"], wanted, self._run_state)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))

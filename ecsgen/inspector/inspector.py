@@ -59,7 +59,7 @@ class Inspector:
     def _show(self, world: InspectedWorld) -> None:
         """Answer requests from now on about this world."""
         self._frames = Frames(world)
-        self._api = Api(world, self._queue, self._frames, self._edit)
+        self._api = Api(world, self._queue, self._frames, self._edit, self._loop.time_json)
         self._routes: Mapping[str, Mapping[str, Answer]] = {
             **self._api.routes(),
             "run": {"GET": self._run_state, "POST": self._control_run},

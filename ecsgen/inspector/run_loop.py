@@ -95,13 +95,20 @@ class RunLoop:
             # steps that were missed are not made up for
             self._due = max(self._due, now - 1 / self.speed) + 1 / self.speed
 
+    def time_json(self) -> dict[str, Json]:
+        """Return the number of steps done, and the time where the world has one."""
+        return {"step": self.steps, **self._tick_json()}
+
+    def _tick_json(self) -> dict[str, Json]:
+        tick = getattr(self.world, "tick", None)
+        return {} if tick is None or callable(tick) else {"tick": int(tick)}
+
     def as_json(self) -> Json:
         """Return the state of the run."""
-        tick = getattr(self.world, "tick", None)
         return {
             "playing": self.is_playing,
             "steps": self.steps,
-            **({} if tick is None or callable(tick) else {"tick": int(tick)}),
+            **self._tick_json(),
             "speed": self.speed,
             "error": None if self.error is None else _message(self.error),
             "args": {name: _shown(value) for name, value in self.arguments.items()},

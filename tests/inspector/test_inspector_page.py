@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -249,3 +250,97 @@ def test_a_program_that_does_not_answer(page: Page, shown: Ticking) -> None:
     page.goto(shown.inspector.url)
     page.route("**/api/world", lambda route: route.abort())
     expect(page.get_by_role("status")).to_contain_text("the program has ended")
+
+
+class Running(Ticking):
+    """An inspector that runs its world on a thread of its own."""
+
+    def _run(self) -> None:
+        with suppress(ZeroDivisionError):
+            self.inspector.run()
+
+    def close(self) -> None:
+        self.inspector.close()
+        self._thread.join()
+
+
+def birds(n: int = 200) -> World:
+    world, rng = World(), np.random.default_rng(1)
+    places = rng.random((n, 2)) * (100, 60)
+    places[: n // 10] = np.nan
+    world.spawn(n, boid={"position": places, "heading": (1, 0)})
+    return world
+
+
+FLY = {"way": 0.5, "width": 100.0, "height": 60.0}
+
+
+def test_map_of_a_run(browser: Browser) -> None:
+    world = birds()
+    running = Running(world, step=world.boid.fly, args=FLY, make=birds)
+    page, failures = opened(browser, running.inspector.url + "#/map?direction=heading")
+    expect(page.locator("[data-map='200']")).to_be_visible()
+    tick = page.locator("[data-tick]")
+    expect(tick).to_have_text("step 0")
+    page.keyboard.press(".")
+    expect(tick).to_have_text("step 1")
+    page.keyboard.press(" ")
+    expect(page.locator("[data-run='play']")).to_have_text("Pause")
+    page.keyboard.press(" ")
+    expect(page.locator("[data-run='play']")).to_have_text("Play")
+    page.locator("[data-setting='way']").fill("2")
+    page.keyboard.press("Enter")
+    expect(page.locator("#run .error").first).to_have_text("")
+    page.locator("[data-run='reset']").click()
+    expect(tick).to_have_text("step 0")
+    running.close()
+    assert failures == []
+
+
+def test_a_click_on_the_map_opens_an_entity(browser: Browser) -> None:
+    world = World()
+    [entity] = world.spawn(1, boid={"position": (50, 30)})
+    running = Running(world, step=world.boid.fly, args=FLY)
+    page, failures = opened(browser, running.inspector.url + "#/map")
+    expect(page.locator("[data-map='1']")).to_be_visible()
+    page.locator("[data-map] canvas").last.click()  # in the middle
+    page.locator(f"a[data-entity='{entity}']").click()
+    expect(page.locator("main")).to_contain_text("0v1")
+    running.close()
+    assert failures == []
+
+
+def test_map_without_a_graphics_card_says_so(browser: Browser) -> None:
+    world = birds()
+    running = Running(world, step=world.boid.fly, args=FLY)
+    without = """
+      const get = HTMLCanvasElement.prototype.getContext;
+      HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+        return kind === "webgl2" ? null : get.call(this, kind, ...rest);
+      };"""
+    page, failures = opened(browser, running.inspector.url + "#/map", script=without)
+    expect(page.locator("main .facts")).to_contain_text("without a graphics card")
+    running.close()
+    assert failures == []
+
+
+def test_error_of_a_step_is_seen(browser: Browser) -> None:
+    def step() -> None:
+        raise ZeroDivisionError(HOSTILE)
+
+    running = Running(World(), step=step)
+    page, failures = opened(browser, running.inspector.url)
+    page.locator("[data-run='play']").click()
+    expect(page.locator("#run .error")).to_have_text(f"ZeroDivisionError: {HOSTILE}")
+    expect(page.locator("[data-run='play']")).to_have_text("Play")
+    running.close()
+    assert failures == []
+
+
+def opened(browser: Browser, url: str, script: str = "") -> tuple[Page, list[str]]:
+    """Open a page, and collect the errors of its scripts."""
+    page, failures = browser.new_page(), list[str]()
+    page.add_init_script(script)
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.goto(url)
+    return page, failures

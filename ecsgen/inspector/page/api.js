@@ -19,10 +19,9 @@ function exact(key, value, context) {
   return value;
 }
 
-export async function ask(path, { method = "GET", body, signal } = {}) {
-  let response;
+async function send(path, { method = "GET", body, signal } = {}) {
   try {
-    response = await fetch(`/api/${path}`, {
+    return await fetch(`/api/${path}`, {
       method,
       signal,
       headers: { "X-Ecsgen-Token": token },
@@ -31,13 +30,24 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
   } catch (error) {
     throw error.name === "AbortError" ? error : new Refused(0, "the program has ended, or was stopped");
   }
+}
+
+// Asks for columns; an answer that is refused has a message in JSON.
+export async function askBytes(path) {
+  const response = await send(path);
+  if (response.ok) return response.arrayBuffer();
+  throw new Refused(response.status, (await response.json().catch(() => ({}))).error ?? `refused (${response.status})`);
+}
+
+export async function ask(path, options) {
+  const response = await send(path, options);
   let answer = {};
   try {
     answer = JSON.parse(await response.text(), exact);
   } catch {
-    answer = { error: `the answer cannot be read (${response.status})` };
+    throw new Refused(response.status, `the answer cannot be read (${response.status})`);
   }
-  if (!response.ok || answer.error !== undefined) {
+  if (!response.ok) { // the state of a run has an `error` of its own
     throw new Refused(response.status, answer.error ?? `refused (${response.status})`);
   }
   return answer;

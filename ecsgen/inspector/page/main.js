@@ -4,6 +4,7 @@ import { ask } from "./api.js";
 import { element, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
 import { count, entityNumber, milliseconds, plural, setEntityBits } from "./format.js";
+import { MapPage } from "./map.js";
 import { ChunksPage, FramesPage, MemoryPage } from "./memory_pages.js";
 import { RunBar } from "./run.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
@@ -20,6 +21,7 @@ const app = {
   component: (name) => app.world.components.find((one) => one.name === name),
   query: (name) => app.world.queries.find((one) => one.name === name),
   group: (name) => app.world.groups.find((one) => one.name === name),
+  isPaused: () => isPaused(),
   go: (path) => { location.hash = `#/${path}`; },
   // Remembers in the address how a page is looked at, without leaving it.
   keep(changes) {
@@ -43,6 +45,7 @@ const PAGES = {
   group: (name) => app.group(name) && new GroupPage(app, name),
   tree: (name) => app.component(name)?.tree && new TreePage(app, name),
   entity: (name) => entityNumber(name) && new EntityPage(app, entityNumber(name)),
+  map: () => app.world.maps.length && new MapPage(app),
   memory: () => new MemoryPage(app),
   chunks: () => new ChunksPage(app),
   frames: () => new FramesPage(app),
@@ -84,7 +87,7 @@ function drawNav() {
     const made = element("a", { href: `#/rows/${name}`, data: { component: name } }, element("span", {}, title), rows);
     return made;
   });
-  const views = [link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
+  const views = [...(app.world.maps.length ? [link("map", "Map")] : []), link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
   if (components.some((one) => one.in === "archetypes")) views.push(link("chunks", "Archetypes"));
   const trees = components.filter(({ tree }) => tree).map(({ name, title }) => link(`tree/${name}`, title));
   at("nav").replaceChildren(...[

@@ -1,6 +1,6 @@
 // The bar above the page: plays, pauses and resets the run, with its speed and its arguments.
 
-import { ask } from "./api.js";
+import { ask, Refused } from "./api.js";
 import { element, say } from "./dom.js";
 import { count } from "./format.js";
 
@@ -43,7 +43,8 @@ export class RunBar {
       if (!document.hidden) {
         try {
           this.#show(await ask("run"));
-        } catch {
+        } catch (error) {
+          if (!(error instanceof Refused)) throw error;
           // the page's own look says that the program has ended
         }
       }
@@ -55,7 +56,8 @@ export class RunBar {
     this.state = state;
     this.node.hidden = !state.controls;
     say(this.play, state.playing ? "Pause" : "Play");
-    say(this.tick, state.tick === undefined ? `step ${count(state.steps)}` : `tick ${count(state.tick)}`);
+    // a world whose step leaves the time alone shows its steps
+    say(this.tick, !state.tick ? `step ${count(state.steps)}` : `tick ${count(state.tick)}`);
     say(this.error, state.error ?? this.refused ?? "");
     this.reset.hidden = !state.resets;
     if (document.activeElement !== this.speed) this.speed.value = state.speed ?? "";

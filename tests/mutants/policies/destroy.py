@@ -29,7 +29,7 @@ GROUPS = (
             "self._notify_and_destroy(row)",
         ),
         Mutant("callbacks are not kept", r"self\._released\.add", "Callbacks[RowArray]().add"),
-        Mutant("callbacks change what goes", r"= rows\.copy\(\)", "= rows"),
+        Mutant("the rows that go become read-only", r"rows\.copy\(\)", "rows"),
         Mutant("a row is shown to nobody", r"self\._notify_release\(np\.array\(\[row\]\)\)"),
         Mutant(
             "callbacks change what is going to be created",
@@ -43,6 +43,19 @@ GROUPS = (
         Mutant("it is not locked meanwhile", r"self\._lock\(ref\(hold\)\)"),
         Mutant("rows shown can be overwritten", r"rows\.flags\.writeable = False"),
         Mutant("rows are shown to nobody", r"dispatch\.notify\(callbacks\.run, rows\)"),
+    ),
+    managers("add", Mutant("nobody hears of a new row", r"self\._notify_created\(row\)")),
+    module(
+        "_runtime/managers/policies/additions.py",
+        ("test_crew.py",),
+        Mutant(
+            "a few rows come one by one", r"return None if self\._added\.entries else", "return"
+        ),
+        Mutant("nobody hears of many new rows", r"self\._complete_and_notify\(.*rows\)"),
+        Mutant("children come before their parents are known", r"self\._complete_rows\(rows\)"),
+        Mutant("rows that moved are not found", r"moved = .*", "moved = False"),
+        Mutant("rows that have gone are shown", r"rows\.compress\(rows != NIL\)", "rows"),
+        Mutant("components come in any order", r"sorted\((additions), key=.*\):", r"\1:"),
     ),
     module(
         "_runtime/managers/manager.py",

@@ -1,0 +1,195 @@
+// Draws points and the cells of a grid: on the graphics card, or on a canvas where there is none.
+// A picture is {points, cells, size, isArrow}; points and cells have {head, column(role), colours}.
+
+const POINTS = `#version 300 es
+uniform vec2 scale, shift; uniform float size, isArrow; uniform vec2 span;
+uniform vec3 palette[16]; uniform int members;
+in float x, y, value, big, dx, dy; out vec3 ink; out float angle;
+vec3 colour(float v) {
+  if (members > 0) return palette[isnan(v) || v < 0.0 ? members - 1 : min(int(v), members - 1)];
+  float t = clamp((v - span.x) / max(span.y - span.x, 1e-30), 0.0, 1.0) * 15.0;
+  int k = min(int(t), 14);
+  return isnan(v) ? vec3(0.5) : mix(palette[k], palette[k + 1], t - float(k));
+}
+void main() {
+  bool isNowhere = isnan(x) || isnan(y) || isinf(x) || isinf(y);
+  gl_Position = isNowhere ? vec4(9.0, 9.0, 9.0, 1.0) : vec4(vec2(x, y) * scale + shift, 0.0, 1.0);
+  gl_PointSize = size * (0.4 + 1.2 * big); ink = colour(value); angle = isArrow > 0.5 ? atan(dy, dx) : 9.0;
+}`;
+const ROUND = `#version 300 es
+precision mediump float; in vec3 ink; in float angle; out vec4 pixel;
+void main() {
+  vec2 p = (gl_PointCoord - 0.5) * vec2(2.0, -2.0);
+  if (angle < 4.0) { // an arrow head: a triangle that points to the angle
+    vec2 q = vec2(p.x * cos(angle) + p.y * sin(angle), p.y * cos(angle) - p.x * sin(angle));
+    if (abs(q.y) > (0.9 - q.x) * 0.38 || q.x < -0.75) discard;
+  } else if (dot(p, p) > 1.0) discard;
+  pixel = vec4(ink, 1.0);
+}`;
+const CORNERS = `#version 300 es
+uniform vec2 scale, shift, cells; out vec2 at;
+void main() {
+  at = vec2(gl_VertexID & 1, gl_VertexID >> 1) * cells;
+  gl_Position = vec4(at * scale + shift, 0.0, 1.0);
+}`;
+const CELLS = `#version 300 es
+precision highp float; precision highp sampler2D;
+uniform sampler2D values; uniform vec2 span, cells; uniform int depth, layer;
+uniform vec3 palette[16]; uniform int members; in vec2 at; out vec4 pixel;
+void main() {
+  ivec2 cell = ivec2(min(at, cells - 1.0));
+  float v = texelFetch(values, ivec2(cell.y * depth + layer, cell.x), 0).r;
+  float t = clamp((v - span.x) / max(span.y - span.x, 1e-30), 0.0, 1.0) * 15.0;
+  int k = min(int(t), 14);
+  vec3 ink = members > 0 ? palette[v < 0.0 ? members - 1 : min(int(v), members - 1)] : mix(palette[k], palette[k + 1], t - float(k));
+  pixel = vec4(ink, 1.0);
+}`;
+
+function program(gl, vertex, fragment) {
+  const made = gl.createProgram();
+  for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    gl.attachShader(made, shader);
+  }
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made) ?? "shader");
+  const uniforms = new Map();
+  return { made, at: (name) => uniforms.get(name) ?? uniforms.set(name, gl.getUniformLocation(made, name)).get(name) };
+}
+
+export function makeRenderer(canvas) {
+  const gl = canvas.getContext("webgl2", { antialias: false });
+  return gl ? new CardRenderer(gl) : new CanvasRenderer(canvas.getContext("2d"));
+}
+
+class CardRenderer {
+  constructor(gl) {
+    this.gl = gl;
+    this.isPlain = false;
+    this.points = program(gl, POINTS, ROUND);
+    this.cells = program(gl, CORNERS, CELLS);
+    this.buffers = new Map();
+    this.texture = gl.createTexture();
+  }
+
+  // `view` maps places to the picture: pixels = place * [sx, sy] + [tx, ty], from the lower left.
+  draw(picture, view) {
+    const { gl } = this;
+    const { width, height } = gl.canvas;
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    const scale = [(2 * view.scale[0]) / width, (2 * view.scale[1]) / height];
+    const shift = [(2 * view.shift[0]) / width - 1, (2 * view.shift[1]) / height - 1];
+    if (picture.cells) this.#drawCells(picture, scale, shift);
+    if (picture.points?.head.n) this.#drawPoints(picture, scale, shift, view.axes);
+  }
+
+  #use({ made, at }, layer, scale, shift) {
+    const { gl } = this;
+    gl.useProgram(made);
+    gl.uniform2fv(at("scale"), scale);
+    gl.uniform2fv(at("shift"), shift);
+    gl.uniform2fv(at("span"), layer.span);
+    gl.uniform3fv(at("palette"), layer.colours.flat().map((part) => part / 255));
+    gl.uniform1i(at("members"), layer.members);
+  }
+
+  #drawPoints({ points, size, isArrow }, scale, shift, axes) {
+    const { gl } = this;
+    this.#use(this.points, points, scale, shift);
+    const direction = isArrow ? points.column("direction") : null;
+    gl.uniform1f(this.points.at("size"), size);
+    gl.uniform1f(this.points.at("isArrow"), direction ? 1 : 0);
+    const [low, high] = points.head.size_range ?? [0, 1];
+    const big = points.column("size")?.map((value) => (value - low) / (high - low || 1));
+    this.#fill("x", points.axis(axes[0]), points.stamp);
+    this.#fill("y", points.axis(axes[1]), points.stamp);
+    this.#fill("value", points.column("color"), points.stamp);
+    this.#fill("big", big, points.stamp, 0.5);
+    const n = points.head.n;
+    this.#fill("dx", direction?.subarray(axes[0] * n, (axes[0] + 1) * n), points.stamp);
+    this.#fill("dy", direction?.subarray(axes[1] * n, (axes[1] + 1) * n), points.stamp);
+    gl.drawArrays(gl.POINTS, 0, n);
+  }
+
+  #fill(name, values, stamp, otherwise = 0) {
+    const { gl } = this;
+    const place = gl.getAttribLocation(this.points.made, name);
+    if (place < 0) return;
+    if (!values?.length) {
+      gl.disableVertexAttribArray(place);
+      gl.vertexAttrib1f(place, otherwise);
+      return;
+    }
+    let known = this.buffers.get(name);
+    if (!known) this.buffers.set(name, known = { buffer: gl.createBuffer() });
+    gl.bindBuffer(gl.ARRAY_BUFFER, known.buffer);
+    if (known.stamp !== stamp) gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
+    known.stamp = stamp;
+    gl.enableVertexAttribArray(place);
+    gl.vertexAttribPointer(place, 1, gl.FLOAT, false, 0, 0);
+  }
+
+  #drawCells({ cells, layer }, scale, shift) {
+    const { gl } = this;
+    const values = cells.column("color");
+    if (!values) return;
+    const [width, height = 1, depth = 1] = cells.head.grid;
+    this.#use(this.cells, cells, scale, shift);
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    if (this.drawn !== cells.stamp) {
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, height * depth, width, 0, gl.RED, gl.FLOAT, values);
+      for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+      this.drawn = cells.stamp;
+    }
+    gl.uniform2f(this.cells.at("cells"), width, height);
+    gl.uniform1i(this.cells.at("depth"), depth);
+    gl.uniform1i(this.cells.at("layer"), layer ?? 0);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+  }
+}
+
+// The colour of a value, as the shaders have it.
+export function inkOf(layer, value) {
+  const { colours, members, span } = layer;
+  if (members) return colours[value >= 0 ? Math.min(Math.trunc(value), members - 1) : members - 1];
+  if (Number.isNaN(value)) return [128, 128, 128];
+  const part = 15 * Math.min(1, Math.max(0, (value - span[0]) / (span[1] - span[0] || 1)));
+  const low = Math.min(Math.trunc(part), 14);
+  return colours[low].map((from, k) => Math.round(from + (colours[low + 1][k] - from) * (part - low)));
+}
+
+class CanvasRenderer {
+  constructor(context) {
+    this.context = context;
+    this.isPlain = true;
+  }
+
+  draw({ points, cells, size, layer }, view) {
+    const { context } = this;
+    const { width, height } = context.canvas;
+    context.clearRect(0, 0, width, height);
+    const pixel = (k, value) => value * view.scale[k] + view.shift[k];
+    if (cells?.column("color")) {
+      const [across, up = 1, depth = 1] = cells.head.grid;
+      const [w, h] = [Math.ceil(view.scale[0]), Math.ceil(view.scale[1])];
+      const values = cells.column("color");
+      for (let i = 0; i < across; i += 1) {
+        for (let j = 0; j < up; j += 1) {
+          context.fillStyle = `rgb(${inkOf(cells, values[(i * up + j) * depth + (layer ?? 0)])})`;
+          context.fillRect(pixel(0, i), height - pixel(1, j + 1), w, h);
+        }
+      }
+    }
+    if (!points?.head.n) return;
+    const [xs, ys, values] = [points.axis(view.axes[0]), points.axis(view.axes[1]), points.column("color")];
+    for (let k = 0; k < points.head.n; k += 1) {
+      if (!Number.isFinite(xs[k])) continue;
+      context.fillStyle = `rgb(${inkOf(points, values ? values[k] : 0)})`;
+      context.fillRect(pixel(0, xs[k]) - size / 2, height - pixel(1, ys ? ys[k] : 0) - size / 2, size, size);
+    }
+  }
+}

@@ -1,0 +1,249 @@
+"""Columns for the map: places, colours, sizes and directions of rows, and the cells of a grid.
+
+Ticks copy the columns as they are; converting and packing them is done on the server's threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from ecsgen_runtime.values.field_tables import FieldInfo
+from numpy.typing import NDArray
+from starlette.responses import Response
+
+from ecsgen.inspector.component_readers import ComponentReader, ManagerReader
+from ecsgen.inspector.entity_finder import Conditions, EntityFinder
+from ecsgen.inspector.json_values import Json
+from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
+
+ROLES: Final = ("color", "size", "direction")
+"""Roles that fields are shown in, in the order of their columns."""
+
+Cells = NDArray[Any]
+
+
+class Place(NamedTuple):
+    """How to find the places of a component's rows."""
+
+    reader: ManagerReader
+    field: str | None
+    """Field of positions or of cells' ids; None if rows are themselves cells of a grid."""
+    grid: ManagerReader | None = None
+    """The grid that the rows stand on."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows that can be seen."""
+        if self.field is None or self.grid is not None:
+            return self.reader.n
+        return int(getattr(self.reader.manager.data, self.reader.manager._SPACE.rows))
+
+    @property
+    def wrap(self) -> list[float]:
+        """Size of each axis that wraps, 0 where it is open."""
+        if self.grid is not None or self.field is None:
+            manager = (self.grid or self.reader).manager
+            axes = zip(manager.grid.shape, manager.wrap, strict=True)
+            return [float(size) if wraps else 0.0 for size, wraps in axes]
+        return [float(size) for size in self.reader.manager.wrap]
+
+
+class Copied(NamedTuple):
+    """Columns that a tick copied for an answer."""
+
+    head: dict[str, Json]
+    places: Cells | None
+    fields: list[tuple[str, FieldInfo, Cells]]
+    """Role, field and cells."""
+    owners: NDArray[np.uint64]
+
+
+def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
+    """Return how to find places, by the names of components that have some; spaces come first."""
+    managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
+    grids = {reader.title: reader for reader in managed if reader.grid is not None}
+    spaces: dict[str, Place] = {}
+    occupants: dict[str, Place] = {}
+    for reader in managed:
+        field = getattr(reader.manager.data, "CELL_FIELD", None)
+        if hasattr(reader.manager, "_SPACE"):
+            spaces[reader.name] = Place(reader, reader.manager._SPACE.field)
+        elif field is not None:
+            grid = grids[reader.field[field].type.removeprefix("id<").removesuffix(">")]
+            occupants[reader.name] = Place(reader, field, grid)
+    return spaces | occupants | {grid.name: Place(grid, None) for grid in grids.values()}
+
+
+class Points:
+    """Answers for the map."""
+
+    def __init__(
+        self,
+        queue: TickQueue,
+        readers: Mapping[str, ComponentReader],
+        queries: Mapping[str, Conditions],
+        finder: EntityFinder,
+    ) -> None:
+        self._ask = queue.run_in_tick
+        self._places = find_places(readers)
+        self._queries = {
+            name: (next(p for p in conditions.all if p in self._places), conditions)
+            for name, conditions in queries.items()
+            if any(part in self._places for part in conditions.all)
+        }
+        self._finder = finder
+
+    def maps_json(self) -> Json:
+        """Return what can be shown: name, component, axes and the grid behind of each."""
+        components = {name: name for name in self._places}
+        components |= {name: component for name, (component, _) in self._queries.items()}
+        return [self._map_json(name, component) for name, component in components.items()]
+
+    def _map_json(self, name: str, component: str) -> Json:
+        source = self._places[component]
+        return {
+            "name": name,
+            "component": component,
+            "axes": len(source.wrap),
+            "is_grid": source.field is None,
+            "grid": None if source.grid is None else source.grid.name,
+        }
+
+    async def points(
+        self, name: str, wanted: Mapping[str, str], state: Callable[[], Mapping[str, Json]]
+    ) -> Response:
+        """Return the columns of a component, query or grid.
+
+        `wanted`: names of fields by role. `state`: what the head says of the run.
+
+        Raises:
+            RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
+        """
+        component, conditions = self._queries.get(name, (name, None))
+        if component not in self._places:
+            raise make_not_found("map of", name)
+        source = self._places[component]
+        shown = [
+            (role, _shown_field(source.reader, role, wanted)) for role in ROLES if role in wanted
+        ]
+        entities = None if conditions is None else await self._finder.living(conditions)
+
+        def copy() -> Copied:
+            return _copy(source, shown, entities, {"name": name, **state()})
+
+        copied = await self._ask(copy)
+        body = await asyncio.to_thread(pack, copied)
+        return Response(body, media_type="application/octet-stream")
+
+
+def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) -> FieldInfo:
+    """Return the field for a role; a direction has two or three numbers, others have one."""
+    name = wanted[role]
+    if name not in reader.field:
+        raise make_not_found(f"field of {reader.name}", name)
+    field: FieldInfo = reader.field[name]
+    is_number = field.dtype is not None and field.dtype.kind in "biuf"
+    is_vector = len(field.shape) == 1 and 2 <= field.shape[0] <= 3
+    if not is_number or (field.shape if role != "direction" else not is_vector):
+        kind = "a vector of 2 or 3 numbers" if role == "direction" else "one number"
+        raise RequestError(400, f"{role}: wanted a field of {kind}, not {name}: {field.type}")
+    return field
+
+
+def _copy(
+    source: Place,
+    shown: list[tuple[str, FieldInfo]],
+    entities: NDArray[np.uint64] | None,
+    head: dict[str, Json],
+) -> Copied:
+    """Copy the columns; called in a tick."""
+    reader = source.reader
+    rows: slice | NDArray[np.intp] = slice(0, source.n)
+    if entities is not None:
+        numbers = reader.find(entities)
+        rows = numbers.compress((numbers >= 0) & (numbers < source.n))
+    is_grid = source.field is None
+    owners = np.empty(0, np.uint64) if is_grid else reader.owners(rows)
+    places = None
+    if source.grid is not None and source.field is not None:
+        ids = reader.cells(source.field, rows)
+        places = source.grid.manager.grid.coords_many(ids) + 0.5
+    elif source.field is not None:
+        places = reader.cells(source.field, rows)
+    head |= {"wrap": source.wrap, "owner": reader.owner}
+    shape = (source.grid or reader).grid
+    if shape is not None:
+        head["grid"] = shape
+    fields = [(role, field, reader.cells(field.name, rows)) for role, field in shown]
+    return Copied(head, places, fields, owners)
+
+
+def pack(copied: Copied) -> bytes:
+    """Return the length of the head, the head as JSON, and the columns, all in little-endian."""
+    head, places, fields, owners = copied
+    is_used = owners != 0 if len(owners) and not owners.all() else slice(None)
+    columns: list[tuple[Json, Cells]] = []
+    if places is not None:
+        places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
+        head["bounds"] = _bounds(places, head)
+        columns.append((_column("place", places, "f32"), places.T))
+        head["n"] = len(places)
+    else:
+        head["bounds"] = [[0, size] for size in head["grid"]]
+        head["n"] = int(np.prod(head["grid"]))
+    for role, field, field_cells in fields:
+        cells = field_cells[is_used]
+        if field.enum is not None and role == "color":
+            cells = _places_of_members(cells, field)
+        elif cells.dtype.kind == "b" and role == "color":
+            head["members"] = ["false", "true"]
+        cells = cells.astype("<f4", copy=False)
+        if field.enum is not None and role == "color":
+            head["members"] = list(field.enum.__members__)
+        elif role != "direction":
+            head[f"{role}_range"] = _range(cells)
+        columns.append(({**_column(field.name, cells, "f32"), "role": role}, cells.T))
+    if places is not None:
+        owners = owners[is_used].astype("<u8", copy=False)
+        columns.append((_column(head["owner"], owners, "u64"), owners))
+    head["columns"] = [described for described, _ in columns]
+    text = json.dumps(head).encode()
+    text += b" " * (-(len(text) + 4) % 8)  # columns start at a multiple of eight bytes
+    return b"".join(
+        [
+            len(text).to_bytes(4, "little"),
+            text,
+            *(np.ascontiguousarray(c).tobytes() for _, c in columns),
+        ]
+    )
+
+
+def _column(name: str, cells: Cells, kind: str) -> Json:
+    return {"name": name, "type": kind, "shape": list(cells.shape[1:])}
+
+
+def _places_of_members(cells: Cells, field: FieldInfo) -> Cells:
+    """Return the place of each cell's member in the enum, past the last where there is none."""
+    numbers = np.array([int(member) for member in field.enum.__members__.values()])  # type: ignore[union-attr]
+    order = numbers.argsort(kind="stable")
+    positions = numbers[order].searchsorted(cells).clip(max=len(numbers) - 1)
+    return np.where(numbers[order][positions] == cells, order[positions], len(numbers))
+
+
+def _range(cells: Cells) -> Json:
+    """Return the least and the largest finite value."""
+    finite = cells[np.isfinite(cells)]
+    return [float(finite.min()), float(finite.max())] if len(finite) else [0.0, 1.0]
+
+
+def _bounds(places: Cells, head: Mapping[str, Json]) -> Json:
+    """Return the ends of each axis: of a grid or of what wraps, else of the finite places."""
+    if "grid" in head:
+        return [[0, size] for size in head["grid"]]
+    return [
+        [0, size] if size else _range(places[:, axis]) for axis, size in enumerate(head["wrap"])
+    ]
