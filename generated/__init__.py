@@ -14,8 +14,8 @@ _require(__name__, interface=4, made_by=__ecsgen__)
 if TYPE_CHECKING:
     from ecsgen_runtime import Sweep as Sweep
     from ecsgen_runtime import sweep as sweep
-    from ecsgen_runtime.exported import *
     from ecsgen_runtime.base.handles import Neighbours as Neighbours
+    from ecsgen_runtime.exported import *
     from ecsgen_runtime.kernels.seeding import Draws as Draws
 
     from .ai_state import AiState as AiState

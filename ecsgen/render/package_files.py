@@ -29,6 +29,7 @@ from ecsgen.render.text.formatting import PLACEHOLDER, import_line
 from ecsgen.render.text.jinja_environment import rendered, rendered_module
 from ecsgen.render.text.library_imports import (
     COMPILED,
+    LIBRARY,
     PARENT,
     RUNTIME,
     SHARDS,
@@ -244,12 +245,15 @@ def package_module(
     """
     places = {".entities": ("EntityManager",), **dict(modules)}
     known = {**locate_public_names(RUNTIME), **locate_public_names(SHARDS)}
+    of_some = [(known[name], name) for name in also]
+    of_library = _imports([*of_some, (LIBRARY, "Sweep"), (LIBRARY, "sweep")])
+    of_library.append(f"from {LIBRARY}.exported import *")
     named = [(module, name) for module, names in places.items() for name in names]
     variables = {
         "version": __version__,
         "interface": INTERFACES[-1],
         "world": world,
-        "of_library": _imports((known[name], name) for name in also),
+        "of_library": sorted(of_library, key=lambda line: line.split()[1]),
         "own": _imports(named),
         "places": [_module_item(module, names) for module, names in sorted(places.items())],
         "also": literal(" ".join(also)),
