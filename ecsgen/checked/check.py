@@ -66,7 +66,11 @@ def schemas_of(world: WorldBase, schemas: Path | str | None) -> SchemaTexts:
 
     Raises ValueError if they are others, FileNotFoundError if there are none.
     """
-    folder = package_folder(world)
+    return schemas_in(package_folder(world), schemas)
+
+
+def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
+    """Return the schemas from which the package in a folder was built; raises as `schemas_of`."""
     texts, digests = read_schemas(schemas)
     built = manifest.read(folder / MANIFEST)
     if built is None or dict(built.schemas) != dict(digests):
@@ -106,6 +110,19 @@ def checked(
     check_kinds(kinds)
     recorder = Recorder(kinds, stop=stop, limit=limit)
     texts = schemas_of(world, schemas)
+    with checking(world, texts, recorder) as check:
+        yield check
+    findings = check.findings
+    if findings and not stop:
+        count = sum(finding.count for finding in findings)
+        first = str(findings[0]).partition("\n")[0]
+        text = f"{count} findings at {len(findings)} places, the first: {first}"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+@contextmanager
+def checking(world: WorldBase, texts: SchemaTexts, recorder: Recorder) -> Iterator[Check]:
+    """Check a world until the block ends, and note findings with others."""
     with only_block(world):
         check = Check(world, texts, recorder)
         try:
@@ -113,12 +130,6 @@ def checked(
             yield check
         finally:
             check.end()
-    findings = check.findings
-    if findings and not stop:
-        count = sum(finding.count for finding in findings)
-        first = str(findings[0]).partition("\n")[0]
-        text = f"{count} findings at {len(findings)} places, the first: {first}"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 class Check:
@@ -131,8 +142,6 @@ class Check:
         self._has_time = has_time(texts.project.world)
         self._compiled: dict[str, CompiledKernel] = {}
         self._read: dict[Reduction, CheckedReduction] = {}
-        self.calls = 0
-        """Kernels, reductions and tables that were looked at."""
 
     @property
     def findings(self) -> list[Finding]:
@@ -169,7 +178,7 @@ class Check:
     ) -> Any:
         """Run a kernel on a copy; if nothing stops it, call the kernel itself."""
         self._refuse_threads()
-        self.calls += 1
+        self._recorder.n_calls += 1
         call, problem = None, None
         try:
             arguments = inspect.signature(method).bind(*args, **kwargs).arguments
@@ -258,7 +267,7 @@ class Check:
     ) -> Any:
         """Look at the rows of a reduction, or of a table's columns, then call it."""
         self._refuse_threads()
-        self.calls += 1
+        self._recorder.n_calls += 1
         copy = self._copy(reader.name)
         for reduction, written in reader.readers:
             if reduction not in self._read:

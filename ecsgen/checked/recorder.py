@@ -83,6 +83,8 @@ class Recorder:
     def __init__(self, find: Kinds, *, stop: bool, limit: int) -> None:
         self.find, self.stop, self.limit = find, stop, limit
         self.findings: list[Finding] = []
+        self.n_calls = 0
+        """Number of kernels, reductions and tables that were looked at."""
         self.muted = 0
         """Above 0 while something is worked out that the outcome does not use."""
         self.kernel = ""

@@ -145,7 +145,7 @@ def timed(world: WorldBase, schemas: Path | str | None = None) -> Iterator[Times
     `schemas`: their folder, by default what `ecsgen build` takes here.
     """
     texts = schemas_of(world, schemas)
-    with only_block(world), timing(world, texts, Times()) as times:
+    with timing(world, texts, Times()) as times:
         yield times
 
 
@@ -153,17 +153,18 @@ def timed(world: WorldBase, schemas: Path | str | None = None) -> Iterator[Times
 def timing(world: WorldBase, texts: SchemaTexts, times: Times) -> Iterator[Times]:
     """Add the times of a world's methods to others until the block ends."""
     stand_ins = StandIns()
-    try:
-        for method in methods_of(world, texts):
-            count = _row_counter(world, texts, method.over) if method.over else None
-            wrap = partial(times.wrap, method.name, count)
-            stand_ins.replace(method.owner, method.attribute, wrap)
-        for schedule, _ in texts.project.world.schedules:
-            stand_ins.replace(world, schedule, partial(times.wrap_schedule, schedule))
-        yield times
-    finally:
-        stand_ins.end()
-        times.end()
+    with only_block(world):
+        try:
+            for method in methods_of(world, texts):
+                count = _row_counter(world, texts, method.over) if method.over else None
+                wrap = partial(times.wrap, method.name, count)
+                stand_ins.replace(method.owner, method.attribute, wrap)
+            for schedule, _ in texts.project.world.schedules:
+                stand_ins.replace(world, schedule, partial(times.wrap_schedule, schedule))
+            yield times
+        finally:
+            stand_ins.end()
+            times.end()
 
 
 def _row_counter(world: WorldBase, texts: SchemaTexts, over: str) -> Callable[[], int]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ecsgen.cli.commands import ecsgen
+from ecsgen.cli.programs import find_target, raise_program_error
 from ecsgen.config import UsageError
 
 if TYPE_CHECKING:
@@ -72,24 +71,12 @@ def _world(target: str, *, verify: bool) -> Iterator[tuple[Any, Callable[..., An
 
 
 def _of_module(name: str) -> tuple[Any, Callable[..., Any] | None]:
-    module, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
+    target = find_target(name, "a world")
+    make = target if callable(target) and not _is_world(target) else None
     try:
-        imported = importlib.import_module(module)
-        target = getattr(imported, attribute, None) if attribute else None
-        if target is None:
-            message = f"the module {imported.__name__!r} has no {attribute!r}: wanted a world"
-            raise UsageError(message)
-        make = target if callable(target) and not _is_world(target) else None
         world = target if make is None else make()
-    except UsageError:
-        raise
-    except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
-            _raise_program_error(name)
-        raise UsageError(f"there is no module {error.name!r}") from None
     except Exception:
-        _raise_program_error(name)
+        raise_program_error(name)
     if isinstance(world, tuple):  # (world, step), as `make` may return
         world = world[0]
     if not _is_world(world):
@@ -111,9 +98,3 @@ def _step_of(world: WorldBase, target: str, name: str) -> Callable[..., object]:
 
 def _is_world(candidate: object) -> bool:
     return isinstance(getattr(type(candidate), "MANAGERS", None), tuple)
-
-
-def _raise_program_error(target: str) -> None:
-    """Print the traceback of the program's own error, and raise UsageError."""
-    traceback.print_exc()
-    raise UsageError(f"{target} failed: see above")

@@ -1,0 +1,184 @@
+"""`ecsgen check-run` and `ecsgen time`: a program whose worlds are checked, or measured."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from ecsgen.cli import report
+from ecsgen.cli.commands import USAGE, ecsgen, format_option
+from ecsgen.cli.programs import find_target, raise_program_error
+from ecsgen.cli.report import Format
+from ecsgen.config import UsageError, load_options, shown
+from ecsgen.diagnostics import Diagnostics, format_github
+from ecsgen.model import Mark
+
+if TYPE_CHECKING:
+    from ecsgen.checked import Finding
+    from ecsgen.checked.schema_texts import SchemaTexts
+
+FINDINGS: Final = 1
+"""Exit status: something was found."""
+_UNSHOWN: Final = ("detail", "source", "length")
+
+Open = Callable[[Any], AbstractContextManager[object]]
+"""Begins to check or to measure a world."""
+
+
+@ecsgen.command("check-run")
+@click.argument("target", metavar="MODULE:FUNCTION")
+@click.option("--find", metavar="KINDS", help="Kinds of findings: 'nan,zero'; all but 'lost'.")
+@click.option("--keep-going", is_flag=True, help="Go on after the first finding.")
+@format_option
+@click.pass_context
+def check_run(
+    context: click.Context, target: str, find: str | None, keep_going: bool, format: Format
+) -> None:
+    """Call a function, and report what goes wrong silently in the kernels of its worlds.
+
+    NaN, infinities, wrapped integers, division by zero, indices outside of a shape, and reads
+    through references that lead nowhere. A generator is run to its end. For example, with a world
+    of 1,000 persons in sir.py:
+
+    \b
+      # sir.py
+      from generated import World
+      def run():
+          world = World()
+          world.spawn(1000, person={})
+          for _ in range(100):
+              world.day()
+
+    \b
+      $ ecsgen check-run sir:run
+      schemas/sir.yaml:31:33: zero: 0.0 / 0
+      …
+
+    Ends with 0 if nothing was found, 1 for findings, 2 for what is no program to check.
+    """
+    from ecsgen.checked.check import checking
+    from ecsgen.checked.findings import USUAL, CheckError, check_kinds
+    from ecsgen.checked.recorder import Recorder
+
+    kinds = USUAL if find is None else tuple(find.replace(",", " ").split())
+    try:
+        check_kinds(kinds, "--find")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    texts, recorder = _texts(), Recorder(kinds, stop=not keep_going, limit=100)
+    _run(target, texts, lambda world: checking(world, texts, recorder), CheckError)
+    _print_findings(recorder.findings, format)
+    if recorder.findings:
+        context.exit(FINDINGS)
+    if not recorder.n_calls:
+        raise UsageError(f"{target} ran no kernel of the package in {_package_folder()}")
+    report.say(f"{recorder.n_calls} calls, nothing found", format)
+
+
+@ecsgen.command("time")
+@click.argument("target", metavar="MODULE:FUNCTION")
+@click.pass_context
+def time_(context: click.Context, target: str) -> None:
+    """Call a function, and print how long kernels, tables, reductions and schedules took.
+
+    A generator is run to its end. For example, with `run` of `ecsgen check-run --help`:
+
+    \b
+      $ ecsgen time sir:run
+      name          within     calls    seconds   share    longest     ns/row
+      day                        100     0.0412   61.3%   0.001220        0.0
+      Person.catch  day          100     0.0371   55.2%   0.001104      371.2
+    """
+    from ecsgen.checked.times import Times, timing
+
+    texts, times = _texts(), Times()
+    _run(target, texts, lambda world: timing(world, texts, times))
+    click.echo(repr(times))
+    if not times.table():
+        click.echo(f"{target} ran no kernel of the package in {_package_folder()}", err=True)
+        context.exit(USAGE)
+
+
+def _package_folder() -> str:
+    return shown(load_options().output)
+
+
+def _texts() -> SchemaTexts:
+    """Return the schemas of the package that `ecsgen build` makes here."""
+    from ecsgen.checked.check import schemas_in
+
+    try:
+        return schemas_in(load_options().output)
+    except (ValueError, FileNotFoundError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _run(target: str, texts: SchemaTexts, open_: Open, *ends: type[Exception]) -> None:
+    """Call a program with all worlds of the package open; exceptions of `ends` end it quietly."""
+    function = find_target(target, "a function")
+    if not callable(function):
+        raise UsageError(f"{target} is no function: {type(function).__name__}")
+    kind: Any = getattr(_package(), texts.project.world.name)
+    initialise = kind.__init__
+    with ExitStack() as blocks:
+
+        def initialise_and_open(self: Any, *args: Any, **kwargs: Any) -> None:
+            initialise(self, *args, **kwargs)
+            blocks.enter_context(open_(self))
+
+        for world in [world for world in gc.get_objects() if isinstance(world, kind)]:
+            blocks.enter_context(open_(world))
+        kind.__init__ = initialise_and_open
+        blocks.callback(setattr, kind, "__init__", initialise)
+        try:
+            result = function()
+            for _ in result if inspect.isgenerator(result) else ():
+                pass
+        except ends:
+            pass
+        except Exception:
+            raise_program_error(target)
+
+
+def _package() -> ModuleType:
+    """Return the package that a program has imported, or import it."""
+    folder = load_options().output
+    for module in [*sys.modules.values()]:
+        file = getattr(module, "__file__", None)
+        if file is not None and Path(file) == folder / "__init__.py":
+            return module
+    sys.path.insert(0, str(folder.parent))
+    try:
+        return importlib.import_module(folder.name)
+    except ImportError as error:
+        raise UsageError(f"can't import the package in {_package_folder()}: {error}") from None
+
+
+def _print_findings(findings: Iterable[Finding], format: Format) -> None:
+    if format == "text":
+        for finding in findings:
+            click.echo(f"{finding}\n", err=True)
+    elif format == "json":
+        entries = [
+            json.dumps({k: v for k, v in asdict(finding).items() if k not in _UNSHOWN}, default=str)
+            for finding in findings
+        ]
+        click.echo("[\n" + ",\n".join(entries) + "\n]" if entries else "[]")
+    else:
+        diagnostics = Diagnostics()
+        for finding in findings:
+            mark = Mark(finding.file, finding.line, finding.column, finding.length)
+            first, *_, last = str(finding).split("\n")
+            diagnostics.add(f"Error: {finding.kind}", f"{first.partition(': ')[2]} {last}", mark)
+        click.echo(format_github(diagnostics), nl=False)

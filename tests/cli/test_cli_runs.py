@@ -1,0 +1,90 @@
+"""`ecsgen check-run` and `ecsgen time`: programs whose worlds are checked, or measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.command_project import Project
+
+SCHEMA = """\
+component: Person
+fields: {pay: f64, hours: i64}
+kernels:
+  work: {steps: [pay = pay / hours]}
+"""
+PROGRAM = """\
+from ran_town import World
+early = World()
+def bad():
+    world = World()
+    world.spawn(2, person={"hours": [1, 0]})
+    world.person.work()
+def steps():
+    early.spawn(1, person={"hours": 1})
+    yield
+    early.person.work()
+def fails():
+    raise KeyError(3)
+def nothing():
+    pass
+"""
+
+
+@pytest.fixture
+def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    project.put("schemas/person.yaml", SCHEMA)
+    project.put("pyproject.toml", '[tool.ecsgen]\noutput = "ran_town"\n')
+    assert project("build").status == 0
+    project.put("program.py", PROGRAM)
+    yield project
+    ours = [name for name in sys.modules if name.partition(".")[0] in ("program", "ran_town")]
+    for name in ours:
+        del sys.modules[name]
+
+
+def test_findings(ecsgen: Project) -> None:
+    ran = ecsgen("check-run", "program:bad")
+    assert ran.status == 1
+    assert ran.err.startswith("schemas/person.yaml:4:24: zero: 0.0 / 0\n")
+    (entry,) = json.loads(ecsgen("check-run", "program:bad", "--format", "json").out)
+    assert (entry["kind"], entry["row"], entry["operands"]) == ("zero", 1, {"pay": 0, "hours": 0})
+    ran = ecsgen("check-run", "program:bad", "--keep-going", "--format", "github")
+    assert ran.out.startswith("::error file=schemas/person.yaml,line=4,col=24,endColumn=35,")
+    assert ecsgen("check-run", "program:bad", "--find", "null,wrap").status == 0
+
+
+def test_generators_and_worlds_of_the_module(ecsgen: Project) -> None:
+    ran = ecsgen("check-run", "program:steps")
+    assert (ran.status, ran.out) == (0, "1 calls, nothing found\n")
+    ran = ecsgen("time", "program:steps")
+    assert ran.status == 0
+    assert ran.out.split("\n")[1].startswith("Person.work ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("check-run program:fails", "KeyError: 3\nError: program:fails failed: see above\n"),
+        ("check-run program:nothing", "Error: program:nothing ran no kernel of the package"),
+        ("time program:nothing", "program:nothing ran no kernel of the package"),
+        ("check-run program:other", "the module 'program' has no 'other': wanted a function"),
+        ("check-run program:early", "program:early is no function: World"),
+        ("check-run other:run", "there is no module 'other'"),
+        ("check-run program:bad --find lots", "--find: 'lots' is none of null, index"),
+    ],
+)
+def test_what_is_no_program_to_run(ecsgen: Project, arguments: str, text: str) -> None:
+    ran = ecsgen(*arguments.split())
+    assert ran.status == 2
+    assert text in ran.err
+
+
+def test_other_schemas(ecsgen: Project) -> None:
+    ecsgen.put("schemas/person.yaml", SCHEMA + "# other\n")
+    ran = ecsgen("check-run", "program:bad")
+    assert (ran.status, "run `ecsgen build`" in ran.err) == (2, True)
