@@ -151,6 +151,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
 def test_finding(
     package: Any, name: str, fields: dict[str, Any], kind: str, expression: str
 ) -> None:
+    if not kind and package.__name__.endswith("numba"):
+        pytest.skip("what is compiled has no part in it")
     world = town(package, **fields)
     before = pickle.dumps(world)
     call: Callable[[], object] = world
