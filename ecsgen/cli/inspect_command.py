@@ -53,7 +53,7 @@ def inspect(
             try:
                 inspector.run_or_tick()
             except Exception:
-                _raise_program_error(step or target)
+                raise_program_error(step or target)
 
 
 @contextmanager

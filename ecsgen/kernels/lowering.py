@@ -58,7 +58,7 @@ class _Lowering:
     def lower(self) -> statements.LoweredKernel:
         program = self._program
         for near in () if program.takes_turns else program.neighbourhoods:
-            if near == program.single_neighbourhood or any(
+            if near == program.paired_neighbourhood or any(
                 _reads(near, field) for field in program.effects.writes
             ):
                 self._list(near.name)

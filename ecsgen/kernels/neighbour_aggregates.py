@@ -20,6 +20,7 @@ from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
 OFFSET, DISTANCE = "offset", "distance"
+LINK: Final = "link"
 NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
 """Names about neighbours, in kernels with `near` only."""
 NO_DRAWS: Final = NoDraws(
@@ -45,6 +46,8 @@ class NeighbourScope:
     on: tree.GridNeighbourhood | None = None
     occupants: Mapping[str, Component] = field(default_factory=dict)
     """The components whose rows may stand on the cells, if the neighbours are cells."""
+    via: Component | None = None
+    """The component whose rows are the links to the neighbours."""
 
     @property
     def is_cells(self) -> bool:
@@ -56,6 +59,9 @@ class NeighbourScope:
         without a common space."""
         if name not in (OFFSET, DISTANCE):
             return None
+        if self.via is not None:
+            message = f"links lead to {quote(self.name)}, so there is no {quote(name)}"
+            raise KernelError("E820", message, node, "as in `min_by(other, link.length)`")
         if self.offset_type is None:
             message = f"{quote(self.name)} are all rows, and no space says how far they are"
             raise KernelError("E813", message, node)
@@ -76,8 +82,46 @@ class NeighbourScope:
             raise KernelError("E802", "neighbours belong to no entity", node)
         return tree.NeighbourField(kind, tree.ID_SLOT, owner, self.name)
 
+    def link_itself(self, node: ast.AST, by_entity: bool = False) -> tree.NeighbourField:
+        """Return the id of the link to the neighbour, `by_entity` the owner of one that is the
+        only one of its entity. Raises E820, or E812, without both."""
+        via = self._require_link(node)
+        if by_entity and via.owner == "entity" and via.instances == "one":
+            return tree.NeighbourField(tree.HANDLE, tree.ENTITY, via.name, self.name, True)
+        if not via.ids:
+            code = "E812" if by_entity else "E820"
+            message = f"{quote('link')} alone is the link's id, and {quote(via.name)} has none"
+            raise KernelError(code, message, node, "give it ids: true")
+        kind = Type("u64", (), f"id<{via.name}>")
+        return tree.NeighbourField(kind, tree.ID_SLOT, via.name, self.name, True)
+
+    def _require_link(self, node: ast.AST) -> Component:
+        if self.via is None:
+            message = f"no links lead to {quote(self.name)}"
+            raise KernelError("E820", message, node, "as in `near: {via: Knows}`")
+        return self.via
+
+    def of_link(
+        self, path: list[str], node: ast.Attribute, scopes: NeighbourScopes
+    ) -> tree.Expression | None:
+        """Return the expression for a field of the link, or its id for no `path`. Raises E820."""
+        via = self._require_link(node)
+        if not path:
+            return self.link_itself(node)
+        if path == [tree.ENTITY] and via.owner == "entity":
+            return tree.NeighbourField(tree.HANDLE, tree.ENTITY, via.name, self.name, True)
+        if len(path) > 1:
+            return None  # an element, or a field of who is at an end
+        value = scopes.value(via.readable, via.name, via.name, node)
+        return tree.with_fields(
+            value,
+            lambda read: tree.NeighbourField(read.type, read.name, read.owner, self.name, True),
+        )
+
     def stream(self, node: ast.AST) -> tree.NeighbourField:
         """Return what tells a neighbour apart for random numbers. Raises E812 without it."""
+        if self.via is not None:
+            return self.link_itself(node, by_entity=True)
         owner, component = next(iter(self.members.items()))
         if len(self.members) > 1 or component.owner == "none" or component.instances == "one":
             return self.itself(node)
@@ -103,7 +147,8 @@ class NeighbourScopes:
     @property
     def names(self) -> frozenset[str]:
         """Names that have a meaning of neighbours."""
-        return frozenset((*self.by_name, *self.loops, OFFSET, DISTANCE))
+        link = [LINK] if any(near.via for near in self.by_name.values()) else []
+        return frozenset((*self.by_name, *self.loops, OFFSET, DISTANCE, *link))
 
     def is_named_in(self, node: ast.AST) -> bool:
         """Return True if an expression names neighbours other than those of loops."""
@@ -112,15 +157,21 @@ class NeighbourScopes:
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
         near = self._require(node.id, node)
+        if node.id == LINK:
+            return near.link_itself(node)
         return near.measure(node.id, node) or near.itself(node)
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """Return the expression for `other.field`, `other.Component.field` or `prey.offset`; None
         without a neighbourhood's name in front."""
         name, path = path_of(node)
+        if name == LINK and LINK in self.names:
+            return self._require(name, node).of_link(path, node, self)
         if name not in self.by_name and name not in self.loops:
             return None
         near = self._require(name, node)
+        if path[0] == LINK and (near.via or tree.OWN not in near.members):
+            return near.of_link(path[1:], node, self)
         if path == [tree.ENTITY] and not near.is_cells:
             if near.owner_component is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
@@ -168,12 +219,13 @@ class NeighbourScopes:
         if not self.current:
             message = f"{quote(name)} is used outside an aggregate over neighbours"
             only = next(iter(self.by_name))
-            shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)"}.get(name, f"sum({only}.x)")
-            raise KernelError("E813", message, node, f"as in {shown}")
+            shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)", LINK: "sum(link.x)"}
+            shown_as = shown.get(name, f"sum({only}.x)")
+            raise KernelError("E813", message, node, f"as in {shown_as}")
         if name in self.by_name and name != self.current:
             message = f"an aggregate is over one neighbourhood, here {quote(self.current)}"
             raise KernelError("E813", message, node)
-        if name in (OFFSET, DISTANCE) and len(self.by_name) > 1:
+        if name in (OFFSET, DISTANCE, LINK) and len(self.by_name) > 1:
             message = f"{quote(name)} alone does not say of which neighbours"
             raise KernelError("E813", message, node, f"as in {self.current}.{name}")
         return self.by_name[self.current]

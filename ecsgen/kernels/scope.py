@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels import hints
 from ecsgen.kernels.literals import Literal
-from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScope, NeighbourScopes
+from ecsgen.kernels.neighbour_aggregates import LINK, NAMES, NeighbourScope, NeighbourScopes
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.random_numbers import NoDraws
@@ -190,6 +190,9 @@ class Scope:
             return KernelError("E802", "'settings' are the world's settings", node, hint)
         if tree.OWN in self.incomplete_owners:
             return make_silent_error(node)
+        if name == LINK and self.neighbours is not None:
+            message = "'link' is of neighbours by a network, and this kernel has none"
+            return KernelError("E820", message, node, "as in `near: {via: Knows}`")
         if name in NAMES:
             if self.has_invalid_neighbours:
                 return make_silent_error(node)

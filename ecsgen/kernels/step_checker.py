@@ -334,7 +334,7 @@ class StepChecker:
         if isinstance(field, tree.ReferencedField):
             return self._message(step, read, field, text)
         near = nears.by_name[nears.loops[first_name(node)]]
-        if not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS:
+        if not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS or field.is_link:
             raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node)
         component = near.members[field.owner]
         handle = tree.NeighbourRow(tree.HANDLE, near.name, field.owner)

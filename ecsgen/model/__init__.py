@@ -133,6 +133,8 @@ class NearClause:
     hood: str = ""
     center: bool | None = None
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
+    via: str = ""  # the component whose rows are the links to the neighbours
+    back: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

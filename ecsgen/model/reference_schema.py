@@ -128,6 +128,7 @@ def _without_empty(**items: Any) -> Document:
 
 def _component(component: Component) -> Document:
     space, grid, on = component.space, component.grid, component.on
+    network = component.network
     policies = {
         key: getattr(component, key)
         for key in _POLICIES
@@ -143,6 +144,12 @@ def _component(component: Component) -> Document:
             space=space and {"field": space.field, "wrap": list(space.wrap)},
             grid=grid and {"shape": list(grid.shape), "wrap": list(grid.wrap), "hood": grid.hood},
             on=on and _without_empty(field=on.field, grid=on.grid, capacity=on.capacity),
+            network=network
+            and (
+                {"between": [*network.ends]}
+                if network.is_mutual
+                else {"from": network.first, "to": network.second}
+            ),
             unique={f.name: f.type.text for f in component.fields if "unique" in dict(f.options)},
             archetypes=bool(component.chunk),
             kernels=_kernels(component.kernels),
@@ -222,7 +229,9 @@ def _turns(kernel: Kernel) -> str | Document:
 
 
 def _near(near: NearClause) -> Document:
-    others = _without_empty(among=near.among, hood=near.hood, center=near.center)
+    others = _without_empty(
+        among=near.among, hood=near.hood, center=near.center, via=near.via, back=near.back
+    )
     return others if near.radius is None else {"radius": near.radius, **others}
 
 

@@ -232,6 +232,8 @@ class NeighbourField:
     name: str
     owner: str = OWN  # OWN, or a component
     near: str = OTHER
+    is_link: bool = False
+    """True for a field of the row that links the neighbour."""
 
     @property
     def text(self) -> str:
@@ -350,11 +352,20 @@ class GridNeighbourhood:
 
 
 @dataclass(frozen=True, slots=True)
+class Via:
+    """A network whose links lead to neighbours."""
+
+    component: str
+    """The component whose rows are the links."""
+    back: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """The neighbours of a kernel's rows."""
 
     radius: Argument | FieldValue | float | None
-    """None: all rows are neighbours."""
+    """None: all rows are neighbours, or those at the other ends of links."""
     position: FieldValue
     """The field with positions, or with cells; for rows that are cells their ids. Of all rows,
     without a space in common, the neighbours' entity."""
@@ -365,6 +376,8 @@ class Neighbourhood:
     """None in a continuous space, and without a radius."""
     has_itself: bool = False
     """True if the row itself and others of its entity are among them: candidates of a choice."""
+    via: Via | None = None
+    """The network whose links lead to the neighbours."""
 
     @property
     def is_in_space(self) -> bool:
@@ -375,7 +388,12 @@ class Neighbourhood:
     def is_of_all_rows(self) -> bool:
         """True if each row looks at all rows of others: without a radius, or with one of its own in
         a continuous space."""
-        return self.on is None and not self.is_in_space
+        return self.on is None and self.via is None and not self.is_in_space
+
+    @property
+    def makes_pairs(self) -> bool:
+        """True if numpy can look at all pairs of rows and neighbours at once."""
+        return self.is_in_space or self.via is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -734,7 +752,7 @@ class Program:
         """True if rows run one after the other: with turns, loops, cells, handles of who will come,
         messages to settings, several neighbourhoods, or one neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
-            self.single_neighbourhood is None or self.has_commands
+            self.paired_neighbourhood is None or self.has_commands
         )
         in_order = self.takes_turns or self.has_loops or self.keeps_handles or self.sent_settings
         return bool(in_order or is_around or self.uses_grids)
@@ -779,6 +797,12 @@ class Program:
         """The only neighbourhood, if it is in a continuous space; else None."""
         (only,) = self.neighbourhoods if len(self.neighbourhoods) == 1 else (None,)
         return only if only is not None and only.is_in_space else None
+
+    @property
+    def paired_neighbourhood(self) -> Neighbourhood | None:
+        """The only neighbourhood, if numpy can look at all pairs at once; else None."""
+        (only,) = self.neighbourhoods if len(self.neighbourhoods) == 1 else (None,)
+        return only if only is not None and only.makes_pairs else None
 
     def neighbourhood(self, name: str) -> Neighbourhood:
         """Return the neighbourhood of a name."""

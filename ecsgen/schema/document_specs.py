@@ -121,6 +121,13 @@ class NearSpec(Strict):
         description="The group, query or component whose rows are the neighbours; by default the "
         "kernel's own. In a component's kernel: itself, or the grid that its rows are on.",
     )
+    via: Text = Field(
+        default="",
+        description="The component with a `network` whose links lead to the neighbours.",
+    )
+    back: bool | None = Field(
+        default=None, description="`true`: against the direction of the links of `via`."
+    )
     hood: Hood | None = Field(
         default=None, description="The shape of the neighbourhood, by default the grid's."
     )

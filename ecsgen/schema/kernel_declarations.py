@@ -107,9 +107,11 @@ def _near(
 
 
 def _neighbourhood(draft: Declaration[Any], name: str, spec: NearSpec, *path: str) -> NearClause:
-    marks = {key: draft.value_mark(*path, key) for key in ("radius", "among", "hood", "center")}
+    keys = ("radius", "among", "hood", "center", "via", "back")
+    marks = {key: draft.value_mark(*path, key) for key in keys}
     marks[""] = draft.key_mark(*path)
-    return NearClause(name, spec.radius, spec.among, spec.hood or "", spec.center, marks)
+    limits = spec.radius, spec.among, spec.hood or "", spec.center
+    return NearClause(name, *limits, marks, spec.via, spec.back)
 
 
 def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:

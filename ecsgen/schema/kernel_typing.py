@@ -77,6 +77,7 @@ def type_kernel(
     )
     program = replace(program, turn_count=turn_count)
     neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
+    neighbourhoods.check_own_networks(kernel, program, context, scope.diagnostics)
     if program.runs_by_level:
         _check_levels(kernel, program, scope.diagnostics)
     return replace(kernel, program=program)

@@ -38,6 +38,7 @@ class NeighbourContext:
     """Return the components of a neighbourhood's rows; None after an error."""
     components: Mapping[str, Component]
     """All components of the project."""
+    is_sharded: bool = False
 
 
 def make_component_context(
@@ -84,7 +85,7 @@ def make_world_context(
             return None
         return {name: components[name] for name in world.members_of(key.among)}
 
-    return NeighbourContext(scope.components, resolve, components)
+    return NeighbourContext(scope.components, resolve, components, world.shards is not None)
 
 
 def neighbourhoods(
@@ -126,6 +127,8 @@ class _NeighbourhoodBuilder:
         key, members = self._key, self._context.resolve(self._key)
         if members is None:
             return None
+        if key.via or key.back is not None:
+            return self._by_links(members)
         if key.radius is None:
             return self._everybody(members)
         components = self._context.members
@@ -183,6 +186,59 @@ class _NeighbourhoodBuilder:
         }
         near = NeighbourScope(key.name, kind, members, owner, None, occupants)
         return near, tree.Neighbourhood(None, position, key.among, key.name)
+
+    def _by_links(self, members: Members) -> _Built | None:
+        """Build a neighbourhood at the other ends of links; reports E820, E508 and E521."""
+        key, over = self._key, self._context.members
+        via = self._context.components.get(key.via)
+        if not key.via:
+            return self._misuse("'back' is of links, and no 'via' says of which", "back")
+        if tree.OWN in over:
+            hint = f"make it a kernel of the world: over: {over[tree.OWN].name}"
+            return self._misuse("only kernels of the world know networks", "via", hint)
+        if via is None:
+            hint = did_you_mean(key.via, self._context.components)
+            message = f"unknown component {quote(key.via)}"
+            self._diagnostics.add("E508", message, key.marks["via"], hint=hint)
+            return None
+        if via.network is None:
+            if "network" not in via.marks:
+                hint = "as in `network: {between: [a, b]}`"
+                self._misuse(f"{quote(key.via)} has no network", "via", hint)
+            return None
+        written = {"radius": key.radius, "hood": key.hood or None, "center": key.center}
+        for what, value in written.items():
+            if value is not None:
+                return self._misuse(f"{quote(what)} does not go with 'via'", what)
+        if key.back is not None and via.network.is_mutual:
+            return self._misuse(f"the links of {quote(key.via)} lead both ways", "back")
+        owner = find_owner_component(members)
+        if owner is None or find_owner_component(over) is None:
+            what = key.among if find_owner_component(over) else self._kernel.over
+            return self._misuse(f"links lead to entities, and rows of {quote(what)} have none", "")
+        if self._scope.reference_scope.refusal or not members.keys().isdisjoint(
+            self._scope.reference_scope.chunked
+        ):
+            return self._misuse("rows in archetypes have no neighbours by links", "")
+        if self._context.is_sharded:
+            message = "in a world with 'shards' no links lead to neighbours"
+            self._diagnostics.add("E521", message, key.marks["via"])
+            return None
+        self._scope.hidden |= {
+            f"{name}.{f.name}"
+            for name, c in {**members, key.via: via}.items()
+            for f in c.indirect_fields
+        }
+        link = tree.Via(key.via, bool(key.back))
+        near = NeighbourScope(key.name, None, members, owner, None, {}, via)
+        position = tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)
+        return near, tree.Neighbourhood(None, position, key.among, key.name, via=link)
+
+    def _misuse(self, message: str, key: str, hint: str = "") -> _Built | None:
+        """Report E820; return None."""
+        mark = self._key.marks[key] if key else self._mark
+        self._diagnostics.add("E820", message, mark, hint=hint)
+        return None
 
     def _on_grid(self, owner: str, other_owner: str, members: Members) -> _Built | None:
         """Build a neighbourhood of cells, or of rows on cells; None if the grid has an error."""
@@ -376,6 +432,20 @@ def _what(value: Field | DerivedValue) -> str:
 def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
     message = f"the {what} {quote(name)} has a name that kernels with 'near' use for neighbours"
     diagnostics.add("E103", message, mark)
+
+
+def check_own_networks(
+    kernel: Kernel, program: tree.Program, context: NeighbourContext, diagnostics: Diagnostics
+) -> None:
+    """Report E820 for kernels that write or send to the ends of a network by which they ask."""
+    changed = {*program.effects.writes, *program.effects.sends}
+    for near, key in zip(program.neighbourhoods, kernel.near, strict=False):
+        via = "" if near.via is None else near.via.component
+        network = context.components[via].network if via else None
+        if network and not changed.isdisjoint(f"{via}.{end}" for end in network.ends):
+            message = f"{quote(kernel.name)} asks by {via}, and changes its ends"
+            hint = "make two kernels of it, or spawn and destroy links"
+            diagnostics.add("E820", message, key.marks["via"], hint=hint)
 
 
 def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:

@@ -43,7 +43,7 @@ def involved(schema: Schema, sources: Iterable[Source]) -> list[str]:
         names.update(schema.members_of(source.over), query.get("any", ()), query.get("none", ()))
         names.update(re.findall(r"\w+", source.text))
         for near in source.near.values():
-            names.update(schema.members_of(near.among or source.over))
+            names.update(schema.members_of(near.among or source.over), [near.via])
     for name in [*names]:
         names.update(_bundled(schema, name))
     names.update([schema.components[n].grid for n in names if n in schema.components])

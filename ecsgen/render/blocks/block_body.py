@@ -57,6 +57,8 @@ class BlockBody:
     ) -> None:
         """`is_quiet`: numpy may warn of all statements; `taken`: names that fields do not get."""
         components = {**source.components, **(asked.components if asked is not None else {})}
+        if asked is not None and asked.near.via is not None:
+            components |= asked.links.components
         self.views = Views(components, source.managers, set(taken))
         self._has_whole = (
             isinstance(source, RowSource) and asked is None and source.variable == "_n"
@@ -99,7 +101,7 @@ class BlockBody:
         self._local_slots: dict[str, ArrayValue] = {}
         self._outboxes = make_outboxes(kernel.messages, self._managers)
         for outbox in self._outboxes:
-            outbox.begin(emit, self._managers, program.single_neighbourhood is not None)
+            outbox.begin(emit, self._managers, program.paired_neighbourhood is not None)
         self._seen: dict[tree.FieldValue, None] = {}
         first = len(emit.lines)
         draws = program.stream_field is not None and program.effects.draws

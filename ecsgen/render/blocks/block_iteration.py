@@ -128,11 +128,21 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
     columns, other_columns, is_world = [], [], asked.source.is_world
     for field in body.fields:
         rows = asked.own_rows(field.owner) if is_world and not method.takes_rows else "_rows"
+        if asked.near.via is not None:
+            rows = f"member_row_array({asked.source.rows(field.owner)})"
+            rows = "_rows" if method.takes_rows else rows
         columns.append(_column(body, field, rows, is_kept=False))
-    for field in fields_met:
+    for met, field in zip(body.pairs.neighbour_fields, fields_met, strict=True):
         handles = asked.handles(field.name, field.owner)
         arguments = [handles or body.views.column(field, is_kept=False)]
-        arguments += [asked.other_rows(field.owner)] if is_world else []
+        if asked.near.via is not None:
+            arguments.append(
+                "_search.links"
+                if met.is_link
+                else f"_search.rows_in({_members(asked, field.owner)})"
+            )
+        else:
+            arguments += [asked.other_rows(field.owner)] if is_world else []
         other_columns.append(call("BlockColumn", arguments, 12).lstrip())
     row_scratch, pair_scratch = body.emit.working, body.pairs.working
     arrays = {"_columns": columns, "_other_members": other_columns}
@@ -156,9 +166,22 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
     )
 
 
+def _members(asked: NeighbourJoin, owner: str) -> str:
+    """Return the expression for the rows of candidates in a component, a slice or an array."""
+    return asked.candidates.rows(owner, list(asked.sides)[-1])
+
+
 def _search_lines(
     method: KernelMethod, body: BlockBody, asked: NeighbourJoin, met: list[FieldValue]
 ) -> list[str]:
+    if asked.near.via is not None:
+        lines, passed = asked.network_lines(), ["_network"]
+        if method.takes_rows:
+            name, named = chosen_rows(method)
+            lines.append(f"_rows = None if {name} is None else {named}")
+            passed.append("_rows")
+        lines += _row_value_lines(method, body, asked.source)
+        return [*lines, *statement("_search = LinkedPairs", passed)]
     if asked.source.is_world:
         function = "search_arguments_with_ghosts" if asked.asks_ghosts else "join_search_arguments"
         lines, arguments = [], asked.given()

@@ -139,7 +139,7 @@ def block_loop(driver: BlockIteration, body: BlockBody, before: Sequence[str] = 
 def needs_errstate(program: Program, has_holes: bool) -> bool:
     """Check that floating point warnings must be off: numpy warns of values that fields may have,
     or of unused rows."""
-    return program.single_neighbourhood is not None or any(
+    return program.paired_neighbourhood is not None or any(
         _warns(node, has_holes) for node in program.nodes
     )
 

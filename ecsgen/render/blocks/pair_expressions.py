@@ -27,7 +27,8 @@ class PairEmitter(BlockEmitter):
         match node:
             case tree.NeighbourField():
                 owner = f"{node.owner.lower()}_" if node.owner else ""
-                text = self.neighbour_fields.setdefault(node, f"_other_{owner}{node.name}")
+                kind = "link" if node.is_link else "other"
+                text = self.neighbour_fields.setdefault(node, f"_{kind}_{owner}{node.name}")
                 return ArrayValue(text, *kind_of(node.type))
             case tree.Offset() | tree.Distance():
                 name = "distance"

@@ -17,7 +17,6 @@ from ecsgen.model.typed_tree import (
     Local,
     Neighbourhood,
     Program,
-    ReferencedField,
     Step,
 )
 from ecsgen.policies.index import is_indexed
@@ -62,9 +61,9 @@ class KernelMethod(ABC):
         self.source = source
         self.neighbour_joins = joins
         """Neighbourhoods of the kernel."""
-        is_single = len(joins) == 1 and joins[0].near.is_in_space
+        is_single = len(joins) == 1 and joins[0].near.makes_pairs
         self.single_join = joins[0] if is_single else None
-        """Neighbourhood of the kernel if it is the only one, in a continuous space."""
+        """Neighbourhood of the kernel if it is the only one, and numpy can look at all pairs."""
         self.kernels: Sequence[Kernel] = (kernel,)
         """Kernels that run one after the other."""
         self._program = kernel.program
@@ -141,25 +140,25 @@ class KernelMethod(ABC):
     def text(self, statements: Iterable[str], end: str) -> str:
         """Return the method: its statements, then `end`, which is indented already."""
         head = f'{self.signature}\n    """{self.docstring}\n    """'
-        lines = (f"    {line}" for line in (*statements, *self._index_lines))
-        return "\n".join([head, *lines, end])
+        lines = [*self._forgetting_lines, *statements]
+        return "\n".join([head, *(f"    {line}" for line in lines), end])
 
     @property
-    def _index_lines(self) -> list[str]:
-        """Statements that let indexes forget what the kernels are going to write."""
-        lines = []
-        for step in (step for kernel in self.kernels for step in kernel.program.actions):
-            match step.target:
-                case FieldValue(name=name, owner=owner):
-                    component = self.source.components[owner]
-                case ReferencedField(component=owner, name=name):
-                    component = self.source.managers.components[owner]
-                case _:
-                    continue
+    def _forgetting_lines(self) -> list[str]:
+        """Statements that let indexes and networks forget what the kernels are going to write."""
+        effects = [kernel.program.effects for kernel in self.kernels]
+        managers, lines = self.source.managers, dict[str, None]()
+        for text in (text for each in effects for text in (*each.writes, *each.sends)):
+            owner, _, name = text.rpartition(".")
+            component = managers.components.get(owner or managers.home)
+            if component is None:  # settings
+                continue
+            data = f"{managers.manager(component.name)}.data"
             if is_indexed(component, name):
-                data = self.source.managers.data(owner)
-                lines.append(f"{data}._forget_index({literal(name)})")
-        return list(dict.fromkeys(lines))
+                lines[f"{data}._forget_index({literal(name)})"] = None
+            if component.network is not None and name in component.network.ends:
+                lines[f"{data}.link_index.writes += 1"] = None
+        return list(lines)
 
     @property
     def _effects(self) -> str:
@@ -179,6 +178,7 @@ class KernelMethod(ABC):
         cost, pairs = "O(n)", self._program.neighbourhoods
         if pairs:
             cost = "O(n + pairs in reach)" if pairs[0].on else "O(n log n + pairs in reach)"
+            cost = "O(n + links)" if pairs[0].via else cost
         change = "" if self._program.has_commands else "; no structural change"
         return f"{effects_text[0].upper()}{effects_text[1:]}. {cost}, n {which}{change}."
 
@@ -190,6 +190,9 @@ class KernelMethod(ABC):
         candidates = "neighbours"
         if near.on is not None:
             candidates = f"{near.on.occupant or near.on.grid} in reach ({near.on.hood})"
+        if near.via is not None:
+            leads = "from" if near.via.back else "to"
+            return [f"asks those {leads} whom links of {near.via.component} lead{read}"]
         match near.radius:
             case Argument(name=name):
                 wanted = "from 0" if near.on is not None else "finite and above 0"

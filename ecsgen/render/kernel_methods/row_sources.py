@@ -291,9 +291,39 @@ class NeighbourJoin:
             *statement(f"_search_arguments{self.tag} = {function}", arguments),
         ]
 
+    @property
+    def links(self) -> RowSource:
+        """The rows that are the links to neighbours."""
+        assert self.near.via is not None
+        managers, name = self.source.managers, self.near.via.component
+        component = managers.components[name]
+        return RowSource({name: component}, managers, component, "", "")
+
+    def network_lines(self) -> list[str]:
+        """Return the statements that define `_network`: the links of each row, and the numbers of
+        the candidates to which they lead."""
+        assert self.near.via is not None
+        manager, sides = self.source.managers.manager, self.sides
+        asking = next(n for n, c in self.source.components.items() if c.owner == "entity")
+        other, variable = self.position_owner, list(sides)[-1]
+        parts = [
+            f"({self.candidates.rows(c.name, variable)}, {manager(c.name)}.data)"
+            for c in self.components.values()
+            if c.partition and self.candidates.member_indices is not None
+        ]
+        arguments = [
+            manager(self.near.via.component),
+            literal(self.near.via.back),
+            f"({manager(asking)}, {self.source.rows(asking)})",
+            f"({manager(other)}, {self.candidates.rows(other, variable)})",
+            *parts,
+        ]
+        rows = [f"{name} = {source.rows_expression}" for name, source in sides.items()]
+        return [*rows, *statement(f"_network{self.tag} = network_of", arguments)]
+
     def handles(self, name: str, owner: str) -> str:
         """Return the expression for candidates' entities or ids, "" for fields that are columns."""
-        if name == ENTITY and self.components[owner].hides_owners:
+        if name == ENTITY and owner in self.components and self.components[owner].hides_owners:
             return f"{self.source.managers.manager(owner)}._owners_near()"
         data = self.source.managers.data(owner)
         ids = f"ids_of({data}._id_slot_column[: {data}._n], {data}._id_generation_column)"

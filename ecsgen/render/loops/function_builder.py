@@ -267,11 +267,10 @@ class FunctionBuilder:
 
     def _side(self, node: tree.FieldValue | tree.NeighbourField) -> RowSource:
         """Return the row source of a field: the function's rows, or the neighbour candidates."""
-        return (
-            self.neighbour_joins[node.near].candidates
-            if isinstance(node, tree.NeighbourField)
-            else self.source
-        )
+        if not isinstance(node, tree.NeighbourField):
+            return self.source
+        join = self.neighbour_joins[node.near]
+        return join.links if node.is_link else join.candidates
 
     def rows_of(self, owner: str) -> str:
         """Return the parameter with a component's rows, where these need not be the first ones."""

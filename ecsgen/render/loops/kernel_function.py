@@ -17,6 +17,7 @@ from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.loop_body import LoopBody, VectorBody
 from ecsgen.render.loops.loop_everybody import AllNeighbours
 from ecsgen.render.loops.loop_grids import GridNeighbours
+from ecsgen.render.loops.loop_links import LinkedNeighbours
 from ecsgen.render.loops.loop_messages import queued_messages
 from ecsgen.render.loops.loop_neighbours import FrozenNeighbours, LiveNeighbours, NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, is_stencil
@@ -112,6 +113,8 @@ class KernelFunction(FunctionBuilder):
     def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
         if join.near.on is not None:
             return GridNeighbours(join, self)
+        if join.near.via is not None:
+            return LinkedNeighbours(join, self)
         if join.near.is_of_all_rows:
             return AllNeighbours(join, self)
         if not self.follows_cells:

@@ -222,7 +222,7 @@ class AggregateLoop:
         if self._near.is_python:
             self._emit.write(f"{array} = [0] * {self._count}")
         else:
-            self._emit.arrays.append(f"{array} = np.empty_like({self._near.listed})")
+            self._emit.arrays.append(f"{array} = {self._near.new_list}")
         return array
 
     def _keep_best(self, aggregate: NeighbourAggregate) -> None:
@@ -306,8 +306,8 @@ class AggregateLoop:
         if self._near.is_python:
             emit.write(f"{values} = [{self._near.zero(value.type).text}] * {self._count}")
         else:
-            size = f"len({self._near.listed})"
-            emit.arrays.append(f"{values} = np.empty({size}, {SCALARS[scalar].numpy})")
+            size, dtype = self._near.most, SCALARS[scalar].numpy
+            emit.arrays.append(f"{values} = np.empty({size}, {dtype})")
         for variable in self._each_neighbour(value):
             code = wrap_to_type(emit.value(value).at(0), scalar)
             emit.write(f"{values}[{variable}] = {code.text}")
@@ -345,6 +345,8 @@ class AggregateLoop:
         """Return the expression for a neighbour in the list: its index if the list has offsets."""
         if self._near.listed_offsets and self._listed == self._near.listed:
             return variable
+        if self._listed == self._near.listed:
+            return self._near.listed_at(variable)
         return f"{self._listed}[{variable}]"
 
     def _extreme(self, aggregate: NeighbourAggregate, value: Expression) -> Value:

@@ -328,7 +328,11 @@ class LoopBody(RowValues):
         is_listed = loop.needs_offset and not may_move
         neighbours = self._loop_of(near).neighbours(is_listed)
         with self._holding(loop), neighbours, self._inside_loop():
-            if test := self.dead_neighbour_test(near.join, near.row_of):
+            tests = [
+                self.dead_neighbour_test(near.join, near.row_of),
+                self.gone_link_test(near.join, near.link_row),
+            ]
+            if test := " or ".join(filter(None, tests)):
                 self.write(f"if {test}:", "    continue")
             if may_move:
                 self._moving.append(near)
@@ -356,6 +360,22 @@ class LoopBody(RowValues):
         owned = next((name for name, c in components if c.owner == "entity"), None)
         if owned is not None:
             entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, join.near.name)
+            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
+            tests += [f"not ({alive})"] if alive else []
+        return " or ".join(tests)
+
+    def gone_link_test(self, join: NeighbourJoin, link_row: Callable[[], str]) -> str:
+        """Return the test that the link to a neighbour has gone since; "" if none can."""
+        via = join.near.via
+        if via is None:
+            return ""
+        component, tests = self.builder.source.managers.components[via.component], []
+        if marks := self.lookups.despawned_rows(via.component):
+            tests.append(f"{marks}[{link_row()}]")
+        if component.owner == "entity":
+            entity = tree.NeighbourField(
+                tree.HANDLE, tree.ENTITY, via.component, join.near.name, True
+            )
             alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
             tests += [f"not ({alive})"] if alive else []
         return " or ".join(tests)

@@ -149,6 +149,14 @@ class LoopMethod(KernelMethod):
         """Return the statements that get the candidates of a neighbourhood; on a grid, its
         members."""
         members = self.function.neighbours[join.near.name].members
+        if join.near.via is not None:
+            other = list(join.sides)[-1]
+            rows = (join.candidates.rows(name, other) for name in members)
+            arrays = [
+                f"{join.other_rows(n)} = member_row_array({r})"
+                for n, r in zip(members, rows, strict=True)
+            ]
+            return [*join.network_lines(), *arrays]
         if not join.near.is_in_space:
             return join.met_anywhere(members) if members else []
         turns = self.function.frozen_neighbours is None

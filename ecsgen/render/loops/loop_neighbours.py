@@ -66,6 +66,24 @@ class NeighbourAccess(ABC):
     def add_parameter(self, name: str, annotation: str, passed: str) -> str:
         return self._builder.parameter(name, annotation, passed, self.parameters)
 
+    @property
+    def new_list(self) -> str:
+        """Expression for an empty list of as many candidates as a row may have."""
+        return f"np.empty_like({self.listed})"
+
+    @property
+    def most(self) -> str:
+        """Expression for the most candidates that a row may have."""
+        return f"len({self.listed})"
+
+    def link_row(self) -> str:
+        """Return the expression for the row that is the link to the neighbour."""
+        raise NotImplementedError
+
+    def listed_at(self, index: str) -> str:
+        """Return the expression for a listed candidate."""
+        return f"{self.listed}[{index}]"
+
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
         """Return the elements of a neighbour's field, offset or distance."""
         if isinstance(node, tree.Offset):

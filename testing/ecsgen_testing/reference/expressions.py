@@ -116,6 +116,8 @@ class ExpressionCompiler(QuestionCompiler):
         if name == "self":
             sample = value(self.schema.handle_type(self._members[0]), 0)
             return Expression(lambda scope: _handle(scope, scope.row), sample)
+        if name == "link" and self._linked_by(ast.Name(name)) is not None:
+            return self._of_link(self._asked, "")
         if self._is_neighbour(name):
             return self._neighbour(name)
         if name in ("offset", "distance") and self._asked:
@@ -126,6 +128,10 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _attribute(self, node: ast.Attribute) -> Expression:
         base, name = node.value, node.attr
+        if (near := self._linked_by(base)) is not None:
+            return self._of_link(near, name)
+        if name == "link" and isinstance(base, ast.Name) and self._linked_by(node) is not None:
+            return self._of_link(base.id, "")
         if isinstance(base, ast.Name) and not self.names.is_value(base.id):
             member = self._member(base.id, name)
             if member is not None:
@@ -196,6 +202,31 @@ class ExpressionCompiler(QuestionCompiler):
         if name == "offset":
             return Expression(offset, sample)
         return Expression(lambda scope: hood.distance(offset(scope)), hood.distance(sample))
+
+    def _linked_by(self, node: ast.expr) -> str | None:
+        """Return the name of the neighbour to which `link`, or `other.link`, leads."""
+        match node:
+            case ast.Name("link") if self._asked and self._hood(self._asked).near.via:
+                return self._asked
+            case ast.Attribute(ast.Name(name), "link") if self._is_neighbour(name):
+                return name if self._hood(name).near.via else None
+        return None
+
+    def _of_link(self, name: str, field: str) -> Expression:
+        """Return a field of the link to a neighbour; for no field its id."""
+        via, is_in_loop = self._hood(name).near.via, name in self.names.loops
+
+        def link(scope: Scope) -> Row:
+            row = (scope.loops[name] if is_in_loop else scope.met).link
+            assert row is not None
+            return row
+
+        if not field:
+            type_ = f"id<{via}>"
+            return Expression(lambda scope: value(type_, link(scope).id), value(type_, 0))
+        if field == "entity":
+            return Expression(lambda scope: value("entity", link(scope).owner), value("entity", 0))
+        return self._field(Place(link, via, field))
 
     def row_of(self, node: ast.Attribute) -> FindRow:
         """Return how to find the row of `H.Component`: a neighbour's, an entity's, or the first on

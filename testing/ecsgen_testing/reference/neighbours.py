@@ -24,6 +24,8 @@ class Neighbour:
 
     rows: Actor
     offset: Value
+    link: Row | None = None
+    """The row that links both."""
 
     @property
     def row(self) -> Row:
@@ -55,6 +57,11 @@ class Hood:
 
         components, among = schema.components, near.among or kernel.over
         asking, met = schema.members_of(kernel.over), schema.members_of(among)
+        if near.via:
+            here, there = (
+                next(n for n in side if components[n].is_owned) for side in (asking, met)
+            )
+            return cls(near, among, here, there)
         for name in asking:
             if components[name].space and name in met:
                 return cls(near, among, name, name, field=components[name].space)
@@ -211,6 +218,36 @@ class SpaceNeighbourhood(Neighbourhood):
         return is_finite and bool(self._hood.square(offset).data <= limit * limit)
 
 
+class LinkedNeighbourhood(Neighbourhood):
+    """Neighbours come in the order of the links before the kernel; those that have gone since, and
+    those of the dead, are left out."""
+
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        near, world = hood.near, sight.world
+        network = world.schema.components[near.via]
+        self._links: dict[int, list[tuple[Row, int]]] = defaultdict(list)
+        for row in world.rows[near.via]:
+            first, second = (
+                row.owner if end == "entity" else row.cells[end].one for end in network.ends
+            )
+            ends = [(first, second), (second, first)]
+            for entity, other in ends if network.is_mutual else ends[near.back :][:1]:
+                if row.is_active and first != second:
+                    self._links[entity].append((row, other))
+        self._first = {e: world.first(hood.there, e) for e in sorted(world.entities)}
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        entities, lives = self._sight.world.entities, self._sight.world.lives
+        neighbours = []
+        for link, other in self._links[row.owner] if lives(row) else ():
+            met = self._first.get(other)
+            rows = None if met is None else self._among.get(met)
+            if rows is not None and other in entities and all(map(lives, (link, *rows.values()))):
+                neighbours.append(Neighbour(rows, value("f64", 0), link))
+        return neighbours
+
+
 class CellNeighbourhood(SpaceNeighbourhood):
     """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
 
@@ -275,7 +312,7 @@ class Surroundings(Sight):
             if not hood.grid and (
                 hood.near.radius is None or self.radius(hood.near.radius) is None
             ):
-                kind = SpaceNeighbourhood
+                kind = LinkedNeighbourhood if hood.near.via else SpaceNeighbourhood
             self.nearby[name] = kind(self, hood)
 
     def follow(self, row: Row) -> None:

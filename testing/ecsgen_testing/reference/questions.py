@@ -86,7 +86,7 @@ class QuestionCompiler(DrawCompiler):
         names, (arg,) = self.names, node.args
         if self._asked or not names.hoods:
             return True
-        neighbours = {*names.hoods, "offset", "distance"} - {*names.loops}
+        neighbours = {*names.hoods, "offset", "distance", "link"} - {*names.loops}
         if neighbours & {part.id for part in ast.walk(arg) if isinstance(part, ast.Name)}:
             return False
         draws = names.draws

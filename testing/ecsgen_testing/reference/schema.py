@@ -3,6 +3,7 @@
 The JSON is the schemas' own form, with keys left out that have their default:
 
 - a kernel's `steps` are a list of texts, of one block text a list of one; `at_most` is a number;
+- `network` is `{"between": [field, field]}`, or `{"from": field, "to": field}`;
 - `near` has each neighbourhood by its name, `{}` for everybody; a `radius` is a number or a text:
   an argument, a field (`reach`, `Turret.reach`), `settings.vision`, `Node.reach()`;
 - `turns` is "rows", "random", "given", `{"by": "-Node.x"}`, or `{"random": n}`, n a number or the
@@ -75,6 +76,9 @@ class Near:
     among: str = ""
     hood: str = ""
     center: bool = False
+    via: str = ""
+    """The component whose rows are the links to the neighbours."""
+    back: bool = False
 
 
 class Kernel:
@@ -171,6 +175,11 @@ class Component:
         self.stands: str = on.get("field", "")
         self.grid: str = on.get("grid", "")
         self.capacity = float(on.get("capacity", "inf"))
+        network = document.get("network", {})
+        self.is_mutual = "between" in network
+        """True if links lead both ways."""
+        self.ends: list[str] = network.get("between") or [*map(network.get, ("from", "to"))]
+        """Fields with the ends of a link; `entity` is the owner."""
         self.requires: list[str] = document.get("requires", [])
         self.partition: str = document.get("partition", "")
         self.destroy: str = document.get("destroy", "gc")

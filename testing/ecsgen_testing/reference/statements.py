@@ -190,8 +190,11 @@ class StepCompiler:
         def passes(run: Effects, scope: Scope) -> Iterator[None]:
             who = scope.who
             for neighbour in run.nearby[near].around(scope.rows):
-                if all(map(run.world.lives, neighbour.rows.values())):
-                    scope.enter(who, run.who(hood.among, neighbour.row))
+                via, link = hood.near.via, neighbour.link
+                rows = [*neighbour.rows.values(), *([link] if link else [])]
+                if all(map(run.world.lives, rows)):
+                    whom = run.who(via, link) if link else run.who(hood.among, neighbour.row)
+                    scope.enter(who, whom)
                     scope.loops[name] = neighbour
                     yield
 

@@ -1,0 +1,155 @@
+"""Neighbours by links: from the rows of a kernel to the rows of those at the other ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import NIL, RowArray
+from ..managers.policies.networks import Network, ranges_of
+from ..managers.policies.owners import Owned
+from ..tables.columns import Rows, owner_column
+from ..world.queries.join_rows import JoinRows, member_row_array
+from .spaces.neighbour_search import NeighbourPairs
+
+_PAIRS: Final = 1 << 15
+"""Number of pairs that are looked at together, so that they stay in the cache."""
+
+SourceRows = slice | JoinRows
+"""Rows of a component in a group, a query or the component itself."""
+Side = tuple[Owned, SourceRows]
+"""A manager with entities, and its rows that ask or are asked."""
+
+
+class LinkedRows:
+    """Links of each row that asks: those of row i are `[starts[i] : starts[i + 1]]`."""
+
+    def __init__(self, starts: RowArray, rows: RowArray, links: RowArray) -> None:
+        self.starts = starts
+        """Shape (asking + 1,)."""
+        self.rows = rows
+        """Number of the neighbour among those that may be, by link."""
+        self.links = links
+        """Row that is the link."""
+
+    @cached_property
+    def who(self) -> RowArray:
+        """Number of the asking row by link."""
+        return np.arange(len(self.starts) - 1).repeat(np.diff(self.starts))
+
+    @cached_property
+    def most(self) -> int:
+        """The most links of a row."""
+        return int(np.diff(self.starts).max(initial=0))
+
+
+def network_of(
+    network: Network, back: bool, asking: Side, asked: Side, *parts: tuple[SourceRows, Rows]
+) -> LinkedRows:
+    """Return the links of rows that ask to rows that are asked; kept until something changes.
+
+    `parts`: the rows of those who are asked in components of which some rows may be inactive.
+    O(links) after a change, else O(1).
+    """
+    links, cache = network.links_by_slot(back), network.data.link_index.kept
+    sides = (asking, asked)
+    held = (*(rows for _, rows in sides), *(rows for rows, _ in parts))
+    versions = (*(manager.version for manager, _ in sides), *(data._version for _, data in parts))
+    key = back, *(id(manager) for manager, _ in sides), len(held)
+    stamp, held_before, known = cache.get(key, ((), (), None))
+    is_same = stamp == versions and all(map(_are_same, held, held_before))
+    if not is_same or known is None:
+        known = _linked_rows(network, links, asking, asked, parts)
+        cache[key] = versions, held, known
+    result: LinkedRows = known
+    return result
+
+
+def _are_same(rows: SourceRows, before: SourceRows) -> bool:
+    return rows is before or (isinstance(rows, slice) and rows == before)
+
+
+def _linked_rows(
+    network: Network,
+    links: Any,
+    asking: Side,
+    asked: Side,
+    parts: tuple[tuple[SourceRows, Rows], ...],
+) -> LinkedRows:
+    manager, rows = asking
+    owners = owner_column(manager.data)[rows if isinstance(rows, slice) else member_row_array(rows)]
+    starts, indices = ranges_of(network.end_entities, links, owners)
+    numbers = _numbers(*asked, links.others.take(indices))
+    is_asked = numbers >= 0
+    for part, data in parts:
+        active = getattr(data, "n_active", data.n)
+        is_asked &= (member_row_array(part) < active).take(numbers, mode="clip")
+    link_rows = links.rows.take(indices)
+    if not is_asked.all():
+        ends = np.zeros(len(indices) + 1, np.intp)
+        np.cumsum(is_asked, out=ends[1:])
+        starts, numbers, link_rows = ends[starts], numbers[is_asked], link_rows[is_asked]
+    return LinkedRows(starts, numbers, link_rows)
+
+
+def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> RowArray:
+    """Return the number of each entity's row among some rows, -1 for none."""
+    row_numbers = manager.lookup_many(entities)
+    if isinstance(rows, slice):
+        row_numbers -= rows.start
+        row_numbers[row_numbers >= rows.stop - rows.start] = -1  # NIL is larger
+        return row_numbers
+    members = member_row_array(rows)
+    numbers = np.full(manager.data.n + 1, -1, np.intp)
+    numbers[members] = np.arange(len(members))
+    row_numbers[row_numbers == NIL] = manager.data.n
+    return numbers[row_numbers]
+
+
+class LinkedPairs:
+    """Pairs of rows and their neighbours by links, in the order of rows and of links."""
+
+    def __init__(self, network: LinkedRows, chosen: RowArray | None = None) -> None:
+        """`chosen`: the rows that ask, if not all."""
+        if chosen is not None:
+            counts = np.diff(network.starts)[chosen]
+            starts = np.zeros(len(chosen) + 1, np.intp)
+            np.cumsum(counts, out=starts[1:])
+            places = (network.starts[chosen] - starts[:-1]).repeat(counts)
+            places += np.arange(len(places))
+            network = LinkedRows(starts, network.rows[places], network.links[places])
+        self._network = network
+        self.asking = np.arange(len(network.starts) - 1)
+        self.members = slice(None)
+        """Columns are gathered by `rows_in`, and then in the order of pairs."""
+        self.links = network.links
+        """Row that is the link of each pair."""
+
+    def rows_in(self, rows: SourceRows) -> RowArray:
+        """Return the neighbour's row of each pair, by those of all who may be neighbours."""
+        if isinstance(rows, slice):
+            return self._network.rows
+        return member_row_array(rows).take(self._network.rows)
+
+    def blocks(self) -> Iterator[NeighbourPairs]:
+        """Iterate over all pairs; each asking row is in one block."""
+        starts, who, n = self._network.starts, self._network.who, len(self.asking)
+        start = 0
+        while start < n:
+            stop = int(starts.searchsorted(starts[start] + _PAIRS, "right")) - 1
+            stop = min(max(stop, start + 1), n)
+            first, last = starts[start], starts[stop]
+            pairs = NeighbourPairs(
+                slice(start, stop),
+                who[first:last] - start,
+                np.arange(first, last),
+                np.empty((0, last - first)),  # there are no offsets
+                np.empty(last - first),
+            )
+            pairs.counts = np.diff(starts[start : stop + 1])
+            yield pairs
+            start = stop
