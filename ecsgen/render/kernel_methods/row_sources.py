@@ -307,7 +307,7 @@ class NeighbourJoin:
         asking = next(n for n, c in self.source.components.items() if c.owner == "entity")
         other, variable = self.position_owner, list(sides)[-1]
         parts = [
-            f"({self.candidates.rows(c.name, variable)}, {manager(c.name)}.data)"
+            f"({self.candidates.rows(c.name, variable)}, {manager(c.name)})"
             for c in self.components.values()
             if c.partition and self.candidates.member_indices is not None
         ]

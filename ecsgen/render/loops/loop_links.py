@@ -63,8 +63,8 @@ class LinkedNeighbours(NeighbourAccess):
         if self.is_python:
             lines = f"{listed} = range({span})"
             if test:
-                place = self.candidate
-                lines = f"{listed} = [{place} for {place} in range({span}) if not ({test})]"
+                link = self.candidate
+                lines = f"{listed} = [{link} for {link} in range({span}) if not ({test})]"
             return [lines, f"{self.count} = len({listed})"]
         if not test:
             return [

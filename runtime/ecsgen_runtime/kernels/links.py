@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..base.handles import NIL, RowArray
 from ..managers.policies.networks import Network, ranges_of
 from ..managers.policies.owners import Owned
-from ..tables.columns import Rows, owner_column
+from ..tables.columns import owner_column
 from ..world.queries.join_rows import JoinRows, member_row_array
 from .spaces.neighbour_search import NeighbourPairs
 
@@ -25,7 +25,7 @@ Side = tuple[Owned, SourceRows]
 """A manager with entities, and its rows that ask or are asked."""
 
 
-class LinkedRows:
+class NetworkRows:
     """Links of each row that asks: those of row i are `[starts[i] : starts[i + 1]]`."""
 
     def __init__(self, starts: RowArray, rows: RowArray, links: RowArray) -> None:
@@ -48,8 +48,8 @@ class LinkedRows:
 
 
 def network_of(
-    network: Network, back: bool, asking: Side, asked: Side, *parts: tuple[SourceRows, Rows]
-) -> LinkedRows:
+    network: Network, back: bool, asking: Side, asked: Side, *parts: tuple[SourceRows, Owned]
+) -> NetworkRows:
     """Return the links of rows that ask to rows that are asked; kept until something changes.
 
     `parts`: the rows of those who are asked in components of which some rows may be inactive.
@@ -58,14 +58,17 @@ def network_of(
     links, cache = network.links_by_slot(back), network.data.link_index.kept
     sides = (asking, asked)
     held = (*(rows for _, rows in sides), *(rows for rows, _ in parts))
-    versions = (*(manager.version for manager, _ in sides), *(data._version for _, data in parts))
+    versions = (
+        *(manager.version for manager, _ in sides),
+        *(manager.version for _, manager in parts),
+    )
     key = back, *(id(manager) for manager, _ in sides), len(held)
     stamp, held_before, known = cache.get(key, ((), (), None))
     is_same = stamp == versions and all(map(_are_same, held, held_before))
     if not is_same or known is None:
         known = _linked_rows(network, links, asking, asked, parts)
         cache[key] = versions, held, known
-    result: LinkedRows = known
+    result: NetworkRows = known
     return result
 
 
@@ -78,22 +81,22 @@ def _linked_rows(
     links: Any,
     asking: Side,
     asked: Side,
-    parts: tuple[tuple[SourceRows, Rows], ...],
-) -> LinkedRows:
+    parts: tuple[tuple[SourceRows, Owned], ...],
+) -> NetworkRows:
     manager, rows = asking
     owners = owner_column(manager.data)[rows if isinstance(rows, slice) else member_row_array(rows)]
     starts, indices = ranges_of(network.end_entities, links, owners)
     numbers = _numbers(*asked, links.others.take(indices))
     is_asked = numbers >= 0
-    for part, data in parts:
-        active = getattr(data, "n_active", data.n)
+    for part, partitioned in parts:
+        active = getattr(partitioned.data, "n_active", partitioned.data.n)
         is_asked &= (member_row_array(part) < active).take(numbers, mode="clip")
     link_rows = links.rows.take(indices)
     if not is_asked.all():
         ends = np.zeros(len(indices) + 1, np.intp)
         np.cumsum(is_asked, out=ends[1:])
         starts, numbers, link_rows = ends[starts], numbers[is_asked], link_rows[is_asked]
-    return LinkedRows(starts, numbers, link_rows)
+    return NetworkRows(starts, numbers, link_rows)
 
 
 def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> RowArray:
@@ -113,7 +116,7 @@ def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> 
 class LinkedPairs:
     """Pairs of rows and their neighbours by links, in the order of rows and of links."""
 
-    def __init__(self, network: LinkedRows, chosen: RowArray | None = None) -> None:
+    def __init__(self, network: NetworkRows, chosen: RowArray | None = None) -> None:
         """`chosen`: the rows that ask, if not all."""
         if chosen is not None:
             counts = np.diff(network.starts)[chosen]
@@ -121,7 +124,7 @@ class LinkedPairs:
             np.cumsum(counts, out=starts[1:])
             places = (network.starts[chosen] - starts[:-1]).repeat(counts)
             places += np.arange(len(places))
-            network = LinkedRows(starts, network.rows[places], network.links[places])
+            network = NetworkRows(starts, network.rows[places], network.links[places])
         self._network = network
         self.asking = np.arange(len(network.starts) - 1)
         self.members = slice(None)
