@@ -286,7 +286,7 @@ class StepChecker:
             if node.id in {*scope.locals_, *scope.later}:
                 return self._set_local(step, node, text)
         read = self._read_target(node)
-        target, index, items = _split_element(read)
+        target, index, items = split_element(read)
         match target:
             case tree.ReferencedField():
                 return self._message(step, read, target, text)
@@ -330,7 +330,7 @@ class StepChecker:
         nears = self._scope.neighbours
         assert nears is not None
         read = self._read_target(node)
-        field, *_ = _split_element(read)
+        field, *_ = split_element(read)
         if isinstance(field, tree.ReferencedField):
             return self._message(step, read, field, text)
         near = nears.by_name[nears.loops[first_name(node)]]
@@ -360,7 +360,7 @@ class StepChecker:
     ) -> tree.Step:
         """Return a message; `read`: the target or an element of it, as it is read."""
         scope, node = self._scope, target_of(step)
-        _, index, items = _split_element(read)
+        _, index, items = split_element(read)
         component = scope.reference_scope.components.get(target.component)
         if component is not None:  # else it is a setting
             _refuse_guarded(target, component.fields, node)
@@ -385,7 +385,7 @@ class StepChecker:
     ) -> None:
         """Refuse values that all rows at once cannot assign: of several the last one stands."""
         turns = "give the kernel turns: random, or turns: rows"
-        field, *_ = _split_element(read)
+        field, *_ = split_element(read)
         if field in tree.walk(value):
             message = "several rows may mean the same one, and each would read it as it was"
             hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
@@ -489,7 +489,7 @@ def _named_parts(node: ast.expr, read: tree.Expression) -> Iterator[ast.expr]:
             yield node
 
 
-def _split_element(
+def split_element(
     read: tree.Expression,
 ) -> tuple[tree.Expression, tuple[int, ...], tuple[tree.Expression, ...]]:
     """Return the base of an element, its written index, and its computed indices."""

@@ -158,15 +158,24 @@ class Kernel:
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def method(self) -> str:
+        """The name of its method, which only schedules call if it assigns a setting for them."""
+        return f"_{self.name}" if self.over == SETTINGS else self.name
+
 
 class ScheduleEntry(NamedTuple):
-    """An entry of a schedule: kernels, tables or `tick`, at which ticks they run, and how often."""
+    """An entry of a schedule: kernels, tables or `tick`, or the assignment of a setting; at which
+    ticks they run, and how often."""
 
-    run: tuple[str, ...]
+    run: tuple[str, ...] = ()
     every: int | None = None  # how many ticks apart; None: always
     start: int = 0  # the first tick
     times: int = 1  # how many times in a row; with a condition at most
     condition: str = ""  # the reduction as long as which it runs again: `Node.moving`
+    set: str = ""  # the setting, or an element of it: `settings.dt`
+    to: str = ""  # its new value
+    assignment: Kernel | None = None  # which does it
 
     @property
     def is_repeated(self) -> bool:
@@ -459,6 +468,12 @@ class World:
         """Return the components that each row of a group, query or component has."""
         query = self.query(name)
         return dict(self.groups).get(name) or ((name,) if query is None else query.all)
+
+    @property
+    def assignments(self) -> tuple[Kernel, ...]:
+        """The kernels that assign settings for schedules."""
+        entries = [entry for _, entries in self.schedules for entry in entries]
+        return tuple(entry.assignment for entry in entries if entry.assignment is not None)
 
     def queries_of(self, *, chunked: bool) -> list[Query]:
         """Return the queries of chunks, or those of managers."""

@@ -187,8 +187,11 @@ def _world(world: World) -> Document:
 
 def _entry(entry: ScheduleEntry) -> Document:
     count = {"at_most" if entry.condition else "times": entry.times} if entry.is_repeated else {}
+    run = list(entry.run) if entry.run[1:] else "".join(entry.run)
     return _without_empty(
-        run=list(entry.run) if entry.run[1:] else entry.run[0],
+        run=run,
+        set=entry.set,
+        to=entry.to,
         every=entry.every,
         **{"from": entry.start, "while": entry.condition, **count},
     )

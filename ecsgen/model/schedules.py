@@ -17,7 +17,8 @@ def asks_for_time(world: World) -> bool:
     """Return True if a schedule or kernel of the world needs the time; tables do as well."""
     entries = [entry for _, entries in world.schedules for entry in entries]
     is_timed = any(entry.every or TICK in entry.run for entry in entries)
-    return is_timed or any(kernel.program.uses_tick for kernel in world.kernels)
+    kernels = (*world.kernels, *world.assignments)
+    return is_timed or any(kernel.program.uses_tick for kernel in kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,9 @@ def resolve_calls(
     calls = []
     for number, entry in enumerate(schedule):
         occasion = None if entry.is_plain else Occasion(entry, number)
+        if entry.assignment is not None:
+            text = f"{entry.set} = {entry.to}"
+            calls.append(ScheduledCall(text, entry.assignment, "", occasion=occasion))
         for text in entry.run:
             holder = text.rpartition(".")[0]
             if kernel := kernel_named(text, components, world):
@@ -195,7 +199,7 @@ def fused_passes(
 
 def used_reductions(components: Iterable[Component], world: World) -> frozenset[str]:
     """Return the reductions whose values kernels, tables, schedules and other reductions read."""
-    readers = [kernel.program.reduced for kernel in world.kernels]
+    readers = [kernel.program.reduced for kernel in (*world.kernels, *world.assignments)]
     readers += [each.program.reduced for c in components for each in c.reductions]
     readers += [table.reduced for table in world.records]
     used = {value.name for values in readers for value in values}

@@ -101,7 +101,7 @@ class ArgumentSpec(Strict):
     )
 
 
-RadiusForm: TypeAlias = Annotated[
+NumberForm: TypeAlias = Annotated[
     Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
     Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
 ]
@@ -110,7 +110,7 @@ RadiusForm: TypeAlias = Annotated[
 class NearSpec(Strict):
     """The rows that are neighbours, and the radius around a row."""
 
-    radius: RadiusForm | None = Field(
+    radius: NumberForm | None = Field(
         default=None,
         description="How far neighbours are: a number, or an argument; on a grid an integer from "
         "0; or a field of the row, on a grid of integers; in the world a reduction, as in "
@@ -644,7 +644,15 @@ class EntrySpec(Strict):
     """An entry of a schedule that runs at some ticks only, or several times in a row."""
 
     run: TextsForm = Field(
-        description="The kernel, the table, or `tick`; or a list of them, one after the other."
+        default=[],
+        description="The kernel, the table, or `tick`; or a list of them, one after the other.",
+    )
+    set: Text = Field(
+        default="", description="Instead of `run`: the setting that is assigned, `settings.dt`."
+    )
+    to: NumberForm | None = Field(
+        default=None,
+        description="Its new value, of settings, reductions (`Body.fastest()`) and `tick`.",
     )
     every: int | None = Field(
         default=None, description="The ticks from one run to the next, by default 1."

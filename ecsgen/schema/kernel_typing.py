@@ -20,9 +20,20 @@ from ecsgen.kernels.step_checker import (
     assigned_names,
     assigned_settings,
     loop_names,
+    split_element,
 )
 from ecsgen.kernels.type_checker import TypeChecker
-from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
+from ecsgen.kernels.type_rules import convert_for_target
+from ecsgen.model import (
+    SETTINGS,
+    Component,
+    Kernel,
+    Query,
+    Reduction,
+    ScheduleEntry,
+    World,
+    flat_bundle,
+)
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.schema import neighbourhoods
@@ -504,7 +515,40 @@ def type_world_kernels(names: WorldScopes) -> World:
         stream = owners if component is None else find_stream_column(component, kernel.over)
         context = neighbourhoods.make_world_context(world, components, names.sources, scope)
         kernels.append(type_kernel(kernel, scope, stream, context, names.types))
-    return replace(world, kernels=tuple(kernels))
+    schedules = tuple(
+        (name, tuple(_typed_entry(names, e, f"schedule.{name}.{k}") for k, e in enumerate(entries)))
+        for name, entries in world.schedules
+    )
+    return replace(world, kernels=tuple(kernels), schedules=schedules)
+
+
+def _typed_entry(names: WorldScopes, entry: ScheduleEntry, path: str) -> ScheduleEntry:
+    """Return an entry of a schedule with the typed assignment of a setting; reports E80x."""
+    kernel, marks = entry.assignment, names.world.marks
+    if kernel is None or not entry.to:
+        return entry
+    scope = names.scope_over(SETTINGS)
+    scope.is_reduction = True  # without arguments
+    scope.no_draws = NoDraws("schedules draw no random numbers", "let a kernel draw them")
+    refusal = "an entry of a schedule refers to no rows"
+    scope.reference_scope = replace(scope.reference_scope, refusal=refusal)
+    text, checker = SourceText(entry.set, marks[f"{path}.set"]), TypeChecker(scope)
+    try:
+        node = text.expression()
+        read = checker.value(node)
+        target, index, items = split_element(read)
+        if not isinstance(target, tree.SettingValue):
+            raise KernelError("E805", "an entry of a schedule assigns to settings alone", node)
+        text = SourceText(entry.to, marks[f"{path}.to"])
+        node = text.expression()
+        value = convert_for_target(checker.infer(node), read.type, node)
+    except KernelError as error:
+        text.report(error, scope.diagnostics)
+        return entry
+    step = tree.Step(target.as_field, value, index, kernel.steps[0], "=", items)
+    scope.takes_turns = True
+    program = _program(kernel, scope, None, (step,), None, (), None)
+    return entry._replace(assignment=replace(kernel, program=program))
 
 
 def _members(

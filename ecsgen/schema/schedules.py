@@ -41,7 +41,13 @@ class _ScheduleChecker:
 
     def check_numbers(self, entry: ScheduleEntry, path: str) -> None:
         """Report E514 for ticks and times below those that there are."""
-        shown, marks = quote(", ".join(entry.run)), self._world.marks
+        marks = self._world.marks
+        shown = quote(entry.set or ", ".join(entry.run))
+        runs, sets, to = (f"{path}.{key}" in marks for key in ("run", "set", "to"))
+        is_wrong = (runs or bool(entry.run)) == sets or sets != to
+        if is_wrong and f"{path}.…" not in marks:
+            message, hint = "an entry has 'run', or 'set' and 'to'", "as in `{run: move, every: 2}`"
+            self._report(message, marks[path], hint)
         is_never = entry.every is not None and entry.every < 1
         if wrong := "from" if entry.start < 0 else "every" if is_never else "":
             message = f"{shown} runs every {entry.every} ticks from {entry.start}"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import Kernel, Mark, Query, ScheduleEntry, Setting, World
+from ecsgen.model import SETTINGS, Kernel, Mark, Query, ScheduleEntry, Setting, World
 from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
@@ -112,6 +112,9 @@ def build_world(
     builder.check_archetypes()
     check_bundles(draft, components)
     check_grids(draft, components)
+    prefix = "set_"
+    while any(name.startswith(prefix) for name in spec.kernels):
+        prefix += "_"
     return World(
         name=draft.name,
         doc=spec.doc,
@@ -123,7 +126,10 @@ def build_world(
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
         kernels=builder.kernels(types),
-        schedules=tuple((name, tuple(map(_entry, e))) for name, e in spec.schedule.items()),
+        schedules=tuple(
+            (name, tuple(_entry(form, f"{prefix}{name}_{k}") for k, form in enumerate(entries)))
+            for name, entries in spec.schedule.items()
+        ),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.chunked),
         shards=build_shards(draft, components),
@@ -132,14 +138,21 @@ def build_world(
     )
 
 
-def _entry(form: str | EntrySpec) -> ScheduleEntry:
+def _entry(form: str | EntrySpec, method: str) -> ScheduleEntry:
+    """Return an entry; `method`: the name of what assigns a setting there."""
     if isinstance(form, str):
         return ScheduleEntry((form,))
+    assignment, to = None, "" if form.to is None else str(form.to).removesuffix(".0")
+    if form.set:
+        steps = (f"{form.set} = {to}",)
+        assignment = Kernel(method, steps, doc=f"Set {steps[0]}.", over=SETTINGS, turns="rows")
     names = (form.run,) if isinstance(form.run, str) else tuple(form.run)
     times = form.at_most if form.while_ else form.times
     is_untimed = form.every is None and not form.from_ and (times is not None or names[1:])
     every = None if is_untimed else 1 if form.every is None else form.every
-    return ScheduleEntry(names, every, form.from_, 1 if times is None else times, form.while_)
+    count = 1 if times is None else times
+    again = (every, form.from_, count, form.while_)
+    return ScheduleEntry(names, *again, form.set, to, assignment)
 
 
 def find_valid_sources(draft: Declaration[WorldSpec], components: Components) -> frozenset[str]:
@@ -176,6 +189,8 @@ class _Builder:
             for index, entry in enumerate(entries):
                 path = ("schedule", name, index)
                 marks[f"schedule.{name}.{index}"] = self._draft.value_mark(*path)
+                if self._draft.is_incomplete(*path):  # a key could not be read
+                    marks[f"schedule.{name}.{index}.…"] = self._draft.value_mark(*path)
                 for key in self._draft.key_marks(*path):
                     marks[f"schedule.{name}.{index}.{key}"] = self._draft.value_mark(*path, key)
                 if isinstance(entry, EntrySpec) and isinstance(entry.run, list):

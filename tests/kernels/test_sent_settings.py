@@ -18,6 +18,8 @@ SCHEMA = """\
 component: Body
 fields: {x: f64, k: i32, at: "f64[2]", b: u8}
 space: {field: at}
+reductions: {heaviest: {max: x}}
+kernels: {push: {steps: [k += i32(settings.total)]}}
 ---
 world: Game
 settings:
@@ -59,6 +61,13 @@ kernels:
       settings.level = Body.b
       Body.k = settings.counts[Body.k] + i32(settings.level)
   add: {over: Body, steps: ["settings.total += Body.x"]}
+schedule:
+  step:
+    - {set: settings.total, to: "60 / max(Body.heaviest(), 1)"}
+    - Body.push
+    - {set: "settings.counts[1]", to: settings.most + 1, every: 2}
+    - tick
+    - {set: settings.most, to: i32(tick) * 10}
 """
 
 
@@ -103,3 +112,17 @@ def test_a_radius_is_that_of_the_call(package: Any) -> None:
         np.round([1.3 * 1.5**k % 1 for k in (1, 2, 3, 4)], 3).tolist()
     )
     assert round(w.settings.total, 3) == round(1.3 * 1.5**4, 3)
+
+
+def test_schedules_set_settings(package: Any) -> None:
+    w = package.Game()
+    w.spawn(2, body={"x": [4.0, -3.0]})
+    w.step()
+    assert (w.settings.total, w.settings.most, w.body.data.k.tolist()) == (15, 10, [15, 15])
+    assert w.settings.counts.tolist() == [0, -2, 0, 0]
+    w.body.data.x = 0.5
+    w.step()
+    assert (w.settings.total, w.settings.most) == (50, 20)
+    assert w.settings.counts.tolist() == [0, -2, 0, 0]
+    w.step()
+    assert w.settings.counts.tolist() == [0, 21, 0, 0]

@@ -57,7 +57,7 @@ class KernelMethod(ABC):
     ) -> None:
         self.kernel = kernel
         self.name = kernel.name
-        self.bare_name = add_placeholder(kernel.name)
+        self.bare_name = add_placeholder(kernel.method)
         self.source = source
         self.neighbour_joins = joins
         """Neighbourhoods of the kernel."""

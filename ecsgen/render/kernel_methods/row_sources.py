@@ -435,6 +435,8 @@ def make_world_source(
     """Return the group, component or query of that name; `components`: all that kernels may see."""
     settings = Component(name=SETTINGS, module=SETTINGS, fields=world.settings)
     managers = ManagerExpressions({**components, SETTINGS: settings})
+    if name == SETTINGS:
+        return RowSource({}, managers, all_fields(world, []), "1", "never")
     if name in components:
         component = components[name]
         matches = f"self.{component.module}.data._n{'_active' if component.partition else ''}"

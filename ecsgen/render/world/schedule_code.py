@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from ecsgen.model import Component, Default, Enum, ScheduleEntry, World
+from ecsgen.model import SETTINGS, Component, Default, Enum, ScheduleEntry, World
 from ecsgen.model.schedules import (
     FusedPass,
     ScheduledCall,
@@ -167,7 +167,7 @@ class ScheduleMethod:
             case "table":
                 return f"self._line_of_{entry.text}()"
         arguments = [add_placeholder(each.name) for each in entry.kernel.program.arguments]
-        return self._method_line(entry.component, entry.kernel.name, arguments, depth)
+        return self._method_line(entry.component, entry.kernel.method, arguments, depth)
 
     @property
     def samples(self) -> list[str]:
@@ -206,8 +206,9 @@ class ScheduleMethod:
         arguments = tuple(argument.name for argument in entry.kernel.program.arguments)
         holder = self._known[entry.component].module if entry.component else ""
         over = entry.component or entry.over
-        modules = self._modules(over) if over and entry.kind != "table" else ()
-        items = (holder, entry.kernel.name, arguments, modules)
+        has_rows = over not in ("", SETTINGS) and entry.kind != "table"
+        modules = self._modules(over) if has_rows else ()
+        items = (holder, entry.kernel.method, arguments, modules)
         return [*(literal(item) for item in items), *["is_table=True"] * (entry.kind == "table")]
 
     def _modules(self, over: str) -> tuple[str, ...]:

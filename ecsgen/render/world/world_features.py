@@ -103,7 +103,10 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.schedules),
     ),
     # kernels of the world: a method each, with its loop or blocks
-    WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
+    WorldFeature(
+        name="kernel_methods",
+        applies=lambda project: bool(project.world.kernels or project.world.assignments),
+    ),
     # tests of the world's kernels and tables, for every backend
     WorldFeature(
         name="world_kernel_tests",

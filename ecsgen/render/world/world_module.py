@@ -77,7 +77,7 @@ class WorldKernelContext:
         """Texts of all kernels and passes, built anew."""
         world, known = self.world, self._known
         methods = []
-        for kernel in world.kernels:
+        for kernel in (*world.kernels, *world.assignments):
             source = make_world_source(world, kernel.over, known)
             methods.append(make_kernel_method(kernel, source, self.backend, world))
         for fused in world.fused:
