@@ -27,6 +27,7 @@ from ecsgen.inspector.json_values import Json, given_fields, json_column, json_v
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.points import ROLES, Points
 from ecsgen.inspector.row_tables import Tables, number, window_of
+from ecsgen.inspector.series import Series
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
 
@@ -41,12 +42,14 @@ class Api:
         frames: Frames,
         edit: bool,
         run_state: Callable[[], Mapping[str, Json]],
+        series: Series,
     ) -> None:
         self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames
         self._edit = edit
         self._settings = world.settings if isinstance(world, SettingsWorld) else None
+        self._series = series
         self._run_state = run_state
         """Returns the number of the step, and the time where the world has one."""
         self._readers = make_readers(world)
@@ -63,6 +66,7 @@ class Api:
         constants = {
             "edit": edit,
             "maps": self._points.maps_json(),
+            "series": series.names,
             "index_bits": self._finder.index_bits,
             "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
@@ -86,6 +90,7 @@ class Api:
             "entity/{entity}": {"GET": self._entity, "DELETE": self._destroy},
             "histogram/{component}/{field}": {"GET": self._histogram},
             "tree/{component}": {"GET": self._tree},
+            "series": {"GET": self._series_of},
             "points/{map}": {"GET": self._map_points},
             "archetypes": {"GET": self._archetypes},
             "frames": {"GET": lambda request: self._ask(self._frames.as_json)},
@@ -129,6 +134,14 @@ class Api:
             return self._settings_json()
 
         return await self._ask(apply_change)
+
+    async def _series_of(self, request: Request) -> Json:
+        parameters = request.query_params
+        since = number(parameters, "since", 0) if "since" in parameters else -1
+        names = [name for name in parameters.get("names", "").split(",") if name]
+        if "names" in parameters:
+            return await self._series.named(names, since)
+        return await self._series.records(since)
 
     async def _map_points(self, request: Request) -> Response:
         parameters = request.query_params

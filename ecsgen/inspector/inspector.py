@@ -19,6 +19,7 @@ from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.overview import Frames
 from ecsgen.inspector.run_loop import RunLoop, Step
+from ecsgen.inspector.series import Series
 from ecsgen.inspector.server import HOST, Answer, Guard, Server, application, body_of, page_files
 from ecsgen.inspector.tick_queue import RequestError, TickQueue
 
@@ -59,7 +60,10 @@ class Inspector:
     def _show(self, world: InspectedWorld) -> None:
         """Answer requests from now on about this world."""
         self._frames = Frames(world)
-        self._api = Api(world, self._queue, self._frames, self._edit, self._loop.time_json)
+        self._series = Series(world, self._queue, lambda: self._loop.steps)
+        self._api = Api(
+            world, self._queue, self._frames, self._edit, self._loop.time_json, self._series
+        )
         self._routes: Mapping[str, Mapping[str, Answer]] = {
             **self._api.routes(),
             "run": {"GET": self._run_state, "POST": self._control_run},
@@ -118,6 +122,7 @@ class Inspector:
             while not (loop.is_over or self._is_closed):
                 if loop.is_ready:
                     loop.do_step()
+                    self._series.note()
                 if time.perf_counter() - ticked >= _TICK_EVERY or not loop.is_playing:
                     self.tick()
                     ticked = time.perf_counter()
@@ -149,6 +154,7 @@ class Inspector:
         if not loop.is_controlled:
             loop.is_controlled = loop.is_playing = True
         loop.take_turn()
+        self._series.note()
         while not (loop.is_over or self._is_closed or loop.is_ready):
             self.tick()
             if time.monotonic() - self._asked > _LOOKING:

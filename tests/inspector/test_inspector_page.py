@@ -324,6 +324,23 @@ def test_map_without_a_graphics_card_says_so(browser: Browser) -> None:
     assert failures == []
 
 
+def test_charts_of_a_run(browser: Browser) -> None:
+    world = birds()
+    running = Running(world, step=world.boid.fly, args=FLY)
+    page, failures = opened(browser, running.inspector.url + "#/charts?lines=boid,person")
+    expect(page.locator("[data-series='boid,person'] canvas")).to_be_visible()
+    page.locator("[data-run='step']").click()
+    expect(page.locator("main .facts")).to_have_text("2 steps shown")
+    page.get_by_label("particle.expired").check()
+    expect(page.locator("[data-series='particle.expired'] canvas")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    lines = download.value.path().read_text().splitlines()
+    assert lines[0] == "steps,boid,person,particle.expired"
+    running.close()
+    assert failures == []
+
+
 def test_error_of_a_step_is_seen(browser: Browser) -> None:
     def step() -> None:
         raise ZeroDivisionError(HOSTILE)

@@ -3,10 +3,10 @@
 import { colour, element } from "./dom.js";
 import { cellText, count } from "./format.js";
 
-// A line for each of `names`; `update(x, lines)` draws them anew.
+// A line for each of `names`; `update(x, lines)` draws them anew. `x` names what they are over.
 export class Lines {
-  constructor(label, names, colours, height, format) {
-    Object.assign(this, { names, colours, height, format });
+  constructor(label, names, colours, height, format, x = "frame") {
+    Object.assign(this, { names, colours, height, format, x });
     this.data = [[], ...names.map(() => [])];
     this.node = element("div", { class: "chart", role: "img", "aria-label": label, data: { chart: label } });
     this.theme = matchMedia("(prefers-color-scheme: dark)");
@@ -52,9 +52,9 @@ export class Lines {
       width,
       height: this.height,
       cursor: { points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1e-3)] } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low * 1.1), Math.max(high * 1.1, 1e-3)] } },
       axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => this.format(tick)) }],
-      series: [{ label: "frame", value: (_, value) => (value === null ? "–" : count(value)) }, ...series],
+      series: [{ label: this.x, value: (_, value) => (value === null ? "–" : count(value)) }, ...series],
     };
     this.plot = new uPlot(options, this.data, this.node);
   }

@@ -7,6 +7,7 @@ import { count, entityNumber, milliseconds, plural, setEntityBits } from "./form
 import { MapPage } from "./map.js";
 import { ChunksPage, FramesPage, MemoryPage } from "./memory_pages.js";
 import { RunBar } from "./run.js";
+import { SeriesPage } from "./series_page.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
 import { TreePage } from "./tree.js";
 
@@ -21,6 +22,7 @@ const app = {
   component: (name) => app.world.components.find((one) => one.name === name),
   query: (name) => app.world.queries.find((one) => one.name === name),
   group: (name) => app.world.groups.find((one) => one.name === name),
+  steps: () => runBar.state?.steps ?? 0,
   isPaused: () => isPaused(),
   go: (path) => { location.hash = `#/${path}`; },
   // Remembers in the address how a page is looked at, without leaving it.
@@ -46,6 +48,7 @@ const PAGES = {
   tree: (name) => app.component(name)?.tree && new TreePage(app, name),
   entity: (name) => entityNumber(name) && new EntityPage(app, entityNumber(name)),
   map: () => app.world.maps.length && new MapPage(app),
+  charts: () => new SeriesPage(app),
   memory: () => new MemoryPage(app),
   chunks: () => new ChunksPage(app),
   frames: () => new FramesPage(app),
@@ -87,7 +90,7 @@ function drawNav() {
     const made = element("a", { href: `#/rows/${name}`, data: { component: name } }, element("span", {}, title), rows);
     return made;
   });
-  const views = [...(app.world.maps.length ? [link("map", "Map")] : []), link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
+  const views = [...(app.world.maps.length ? [link("map", "Map")] : []), link("charts", "Charts"), link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
   if (components.some((one) => one.in === "archetypes")) views.push(link("chunks", "Archetypes"));
   const trees = components.filter(({ tree }) => tree).map(({ name, title }) => link(`tree/${name}`, title));
   at("nav").replaceChildren(...[

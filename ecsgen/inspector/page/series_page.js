@@ -1,0 +1,98 @@
+// Charts over the steps of a run: lines that are not chosen are not computed.
+
+import { ask, query } from "./api.js";
+import { Lines } from "./charts.js";
+import { element, say } from "./dom.js";
+import { count } from "./format.js";
+
+const COLOURS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
+const FIRST = 6; // lines that are shown at first
+const EVERY = 300; // milliseconds between two looks
+const MOST = 20000; // steps that the page keeps; then it asks for all again, which come thinned
+
+export class SeriesPage {
+  constructor(app) {
+    this.app = app;
+    this.facts = element("p", { class: "facts" });
+    this.choices = element("fieldset", { class: "choices" }, element("legend", {}, "Lines"));
+    this.body = element("div", { class: "picture" });
+    this.node = element("section", { class: "page scrolls" },
+      element("div", { class: "top" }, element("h2", {}, "Charts"), this.facts,
+        element("button", { type: "button", on: { click: () => this.#save() } }, "CSV")), this.choices, this.body);
+    const told = app.parameters.get("lines");
+    this.names = new Set(told === null ? this.#first() : told.split(",").filter((name) => app.world.series.includes(name)));
+    for (const name of app.world.series) {
+      const box = element("input", { type: "checkbox", checked: this.names.has(name), on: { change: () => this.#choose(name, box.checked) } });
+      this.choices.append(element("label", {}, box, ` ${name}`));
+    }
+    this.#start();
+    this.#look();
+  }
+
+  // Reductions and records first, then components with rows.
+  #first() {
+    const { series, components } = this.app.world;
+    const used = new Set(components.filter(({ rows }) => rows).map(({ name }) => name));
+    return [...used, ...series.filter((name) => name.includes(".") && used.has(name.split(".")[0]))].filter((name) => series.includes(name)).slice(0, FIRST);
+  }
+
+  #choose(name, isShown) {
+    if (isShown) this.names.add(name);
+    else this.names.delete(name);
+    this.app.keep({ lines: [...this.names].join(",") });
+    this.#start();
+  }
+
+  // A chart for all numbers of rows, and one for each component's reductions or table's columns.
+  #start() {
+    for (const { lines } of this.charts ?? []) lines.close();
+    const groups = Map.groupBy([...this.names], (name) => (name.includes(".") ? name.split(".")[0] : "rows"));
+    this.data = { steps: [] };
+    this.charts = [...groups].map(([title, names]) => {
+      const lines = new Lines(title, names, names.map((_, k) => COLOURS[k % COLOURS.length]), 220, (value) => count(Number(value.toPrecision(6))), "step");
+      lines.node.dataset.series = names.join(",");
+      return { names, lines };
+    });
+    this.body.replaceChildren(...this.charts.map(({ lines }) => lines.node));
+  }
+
+  close() {
+    this.isClosed = true;
+    for (const { lines } of this.charts) lines.close();
+  }
+
+  refresh() {}
+
+  async #look() {
+    while (!this.isClosed) {
+      try {
+        if (this.names.size && !document.hidden && !this.app.isPaused()) await this.#load();
+      } catch (error) {
+        this.app.failed(error);
+      }
+      await new Promise((wake) => setTimeout(wake, EVERY));
+    }
+  }
+
+  async #load() {
+    const data = this.data;
+    const last = data.steps.at(-1);
+    const reset = this.done !== undefined && this.app.steps() < this.done;
+    this.done = this.app.steps();
+    const isWhole = last === undefined || reset || data.steps.length > MOST;
+    const answer = await ask(`series${query({ names: [...this.names].join(","), since: isWhole ? "" : last })}`);
+    if (data !== this.data) return;
+    for (const name of ["steps", ...this.names]) data[name] = isWhole ? answer[name] : data[name].concat(answer[name]);
+    say(this.facts, `${count(data.steps.length)} steps shown`);
+    for (const { names, lines } of this.charts) lines.update(data.steps, names.map((name) => data[name]));
+  }
+
+  #save() {
+    const columns = ["steps", ...this.names];
+    const rows = this.data.steps.map((_, k) => columns.map((name) => this.data[name][k] ?? "").join(","));
+    const link = element("a", { download: "series.csv",
+      href: URL.createObjectURL(new Blob([[columns.join(","), ...rows, ""].join("\n")], { type: "text/csv" })) });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+}
