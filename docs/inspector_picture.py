@@ -1,4 +1,7 @@
-"""The picture of the inspector: its page over a million rows. Needs a browser: `make browser`."""
+"""The pictures of the inspector: its page over a million rows, and over a run of the flock.
+
+They need a browser: `make browser`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,15 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+
+from watch_flock import make  # of examples
 
 from ecsgen.inspector import Inspector, serve
 from generated import Health, Weapon, World
 
+WATCHING = Path(__file__).parent / "pictures" / "watching.png"
+STEPS = 250
 PICTURE = Path(__file__).parent / "pictures" / "inspector.png"
 ROWS = 1_000_000
 SHOWN = "#/rows/point_mass?sort=mass&desc=1&histogram=mass"
@@ -70,5 +78,28 @@ def main() -> None:
         thread.join()
 
 
+def watching() -> None:
+    """Draw the map of a run."""
+    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    world, step = make()
+    for _ in range(STEPS):
+        step()
+    with serve(world, step=step, make=make) as inspector:
+        thread = threading.Thread(target=inspector.run)
+        thread.start()
+        with sync_playwright() as playwright:
+            shown = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+            page = shown.new_page(viewport={"width": 1200, "height": 720})
+            page.goto(f"{inspector.url}#/map?direction=heading")
+            page.locator("[data-map='2000']").wait_for()
+            page.locator("[data-run='step']").click()
+            time.sleep(1.5)
+            page.screenshot(path=WATCHING)
+            page.locator("[data-run='stop']").click()
+            shown.close()
+        thread.join()
+
+
 if __name__ == "__main__":
     main()
+    watching()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -265,3 +267,13 @@ def test_token_in_the_url_runs_nothing() -> None:
         connection.request("POST", f"/api/run?token={person.token}", '{"play": true}')
         assert connection.getresponse().status == 401
         connection.close()
+
+
+def test_the_example_steps_what_it_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
+    example = importlib.import_module("watch_flock")
+    world, step = example.make(seed=2, count=50)
+    before = world.boid.data.position.copy()
+    step()
+    assert len(world) == 50
+    assert not np.array_equal(world.boid.data.position, before)
