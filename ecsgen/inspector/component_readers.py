@@ -128,6 +128,8 @@ class ManagerReader(ComponentReader):
 
     def __init__(self, name: str, manager: Any) -> None:
         self.manager: Any = manager
+        self.space: Any = getattr(manager, "_SPACE", None)
+        """Fields and axes of positions (`SpaceLayout`), if rows have some."""
         super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
         self.has_holes = hasattr(manager.data, "present")
         self.is_list = bool(manager.ALLOWS_MANY)

@@ -40,7 +40,7 @@ class Place(NamedTuple):
         """Number of rows that can be seen."""
         if self.field is None or self.grid is not None:
             return self.reader.n
-        return int(getattr(self.reader.manager.data, self.reader.manager._SPACE.rows))
+        return int(getattr(self.reader.manager.data, self.reader.space.rows))
 
     @property
     def wrap(self) -> list[float]:
@@ -70,8 +70,8 @@ def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
     occupants: dict[str, Place] = {}
     for reader in managed:
         field = getattr(reader.manager.data, "CELL_FIELD", None)
-        if hasattr(reader.manager, "_SPACE"):
-            spaces[reader.name] = Place(reader, reader.manager._SPACE.field)
+        if reader.space is not None:
+            spaces[reader.name] = Place(reader, reader.space.field)
         elif field is not None:
             grid = grids[reader.field[field].type.removeprefix("id<").removesuffix(">")]
             occupants[reader.name] = Place(reader, field, grid)

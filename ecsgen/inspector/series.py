@@ -136,11 +136,12 @@ def _reductions_of(kind: type[Any]) -> Iterable[str]:
             yield name
 
 
-def _tables_of_lines(world: Any) -> Iterable[tuple[str, Any]]:
+def _tables_of_lines(world: InspectedWorld) -> Iterable[tuple[str, Any]]:
     """Return the tables of records that have one line each time, not one for each row."""
-    for name, kind in getattr(world, "_RECORD_TABLES", {}).items():
-        if not {"entity", "id", "row"} & {*kind._COLUMNS}:
-            yield name, getattr(world.records, name)
+    for name in getattr(world, "_RECORD_TABLES", ()):
+        table = getattr(world.records, name)  # type: ignore[attr-defined]
+        if not {"entity", "id", "row"} & {*table.columns}:
+            yield name, table
 
 
 def _number(compute: Callable[[], float]) -> Value:
