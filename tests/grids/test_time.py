@@ -166,7 +166,7 @@ def test_values_for_rows_that_may_be_gone() -> None:
         ("{run: Bear.sleep}", "E514"),
         ("{run: tock, every: 2}", "E514"),
         ("tock", "E514"),
-        ("{every: 2}", "E303"),
+        ("{every: 2}", "E514"),
         ("{run: tick, at: 2}", "E302"),
         ("{run: tick, every: 2.0}", "E304"),
         ("{run: tick, every: true}", "E304"),

@@ -14,7 +14,7 @@ from ecsgen.schema.names import FIELD_NAMES
 from tests.support.world_package import checked, load, sources, world_package
 
 WORDS = {word for words in FIELD_NAMES.values() for word in words} | {"np", "list", "range", "tick"}
-FREE = sorted((WORDS | {*FUNCTIONS, *AGGREGATES, *CONSTANTS}) - {"entity"})
+FREE = sorted((WORDS | {*FUNCTIONS, *AGGREGATES, *CONSTANTS}) - {"entity", "settings"})
 OFTEN = ["n", "rows", "count", "data", "active", "next", "parent", "newer", "id_slot", "max", "np"]
 
 STEPS = {

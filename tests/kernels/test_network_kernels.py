@@ -104,6 +104,8 @@ def _package(backend: Backend) -> Any:
     return world_package(SCHEMA, f"networked_{backend}", backend=backend)
 
 
+# While numba compiles, frames that hold columns wait for the garbage collector.
+@pytest.mark.filterwarnings("ignore:.*the buffer moved")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_links_lead_kernels_as_the_interpreter_goes(backend: Backend, kernel: str) -> None:

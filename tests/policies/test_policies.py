@@ -86,13 +86,14 @@ def test_keys_mean_the_same_in_files() -> None:
 
 
 def test_each_policy_and_part_is_in_use(project: Project) -> None:
-    """Those of shards, of grids and of other backends are of other schemas."""
+    """Those of shards, of grids, of networks and of other backends are of other schemas."""
     used = {
         part.name
         for component, _ in managed(project)
         for part in collect_features(component, policies.select_policies(component))
     }
     apart = {"ghost_holder", "ghost_space", "cells", "occupant"}
+    apart |= {"directed", "mutual", "knows_entities"}
     assert {policy.name for policy in policies.list_policies()} - apart <= used
 
 

@@ -60,7 +60,7 @@ def test_fields_as_the_schema_has_them() -> None:
     )
     assert mass == (
         *("mass", "f32", np.dtype(np.float32), (), None, 1.5, "kg/m²"),
-        *('How "heavy" it is.', ("hot",)),
+        *('How "heavy" it is.', ("hot",), None, None),
     )
     assert position[1:6] == ("f32[3]", np.dtype(np.float32), (3,), None, (0.0,) * 3)
     assert (position.unit, position.doc) == ("", "")
@@ -86,7 +86,7 @@ def test_fields_of_components_in_chunks() -> None:
     w.archetypes.create([package.Health])
     (chunk,) = w.archetypes.chunks()
     hp, mode = chunk.health.FIELDS
-    assert hp == ("hp", "f64", np.dtype(np.float64), (), None, 3.0, "hp", "", ("hot",))
+    assert hp == ("hp", "f64", np.dtype(np.float64), (), None, 3.0, "hp", "", ("hot",), None, None)
     assert mode.enum is MODE
 
 

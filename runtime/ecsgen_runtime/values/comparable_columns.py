@@ -27,6 +27,9 @@ class ComparableColumn(np.ndarray[Any, np.dtype[Any]]):
 
     __slots__ = ()
 
+    KINDS: ClassVar[str]
+    """Kinds of dtypes that columns have; arrays made of one may have others, and are plain ones."""
+
     def to_operand(self, value: Any) -> Any:
         """Return what numpy compares the plain column with; TypeError, ValueError for others."""
         raise NotImplementedError
@@ -34,7 +37,7 @@ class ComparableColumn(np.ndarray[Any, np.dtype[Any]]):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
     ) -> Any:
-        if ufunc in _COMPARISONS:
+        if ufunc in _COMPARISONS and self.dtype.kind in self.KINDS:
             inputs = tuple(map(self.to_operand, inputs))
         if out:
             options["out"] = tuple(map(plain_column, out))
@@ -44,7 +47,7 @@ class ComparableColumn(np.ndarray[Any, np.dtype[Any]]):
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: Any, kwargs: Mapping[str, Any]
     ) -> Any:
-        if func is not np.isin:
+        if func is not np.isin or self.dtype.kind not in self.KINDS:
             return super().__array_function__(func, types, args, kwargs)
         arguments = dict(zip(_OPERANDS_OF_ISIN, args, strict=False)) | dict(kwargs)
         for name in _OPERANDS_OF_ISIN:
@@ -69,6 +72,7 @@ class TextColumn(ComparableColumn):
     """A column of text: it compares with text in order of code points, with bytes as numpy does."""
 
     __slots__ = ()
+    KINDS: ClassVar = "S"
 
     def to_operand(self, value: Any) -> Any:
         if isinstance(value, TextColumn | bytes):
@@ -95,6 +99,7 @@ class EnumColumn(ComparableColumn):
     """A column of an enum: it compares with members, their names and numbers."""
 
     __slots__ = ()
+    KINDS: ClassVar = "iu"
     FIELD: ClassVar[Any]
     """The field's converter."""
 

@@ -22,8 +22,8 @@ FIRST_CELL: Final = 1 << 32
 """Id of cell 0: ids of rows that never move are generation 1 and the row."""
 NO_CELL: Final = -1
 MAX_CELLS: Final = 2**31 - 1
-HEX: Final = "hex"
-HOODS: Final = ("moore", "von_neumann", "axes", HEX)
+HEXAGONAL: Final = "hex"
+HOODS: Final = ("moore", "von_neumann", "axes", HEXAGONAL)
 
 Coordinates = NDArray[np.int64]
 """Coordinates, shape (k, axes)."""
@@ -83,7 +83,7 @@ def neighbourhood_offsets(
         spans.append(np.arange(max(-radius, low), min(radius, high) + 1))
     steps = np.meshgrid(*spans, indexing="ij")
     offsets = np.stack([step.ravel() for step in steps], axis=-1)
-    if hood == HEX:
+    if hood == HEXAGONAL:
         offsets = _offsets_of_fewest_steps(layout, offsets)
         offsets = offsets[np.lexsort(offsets.T[::-1])]
     far = np.abs(offsets)
@@ -92,7 +92,7 @@ def neighbourhood_offsets(
         is_met = far.sum(axis=1) <= radius
     elif hood == "axes":
         is_met = (far > 0).sum(axis=1) <= 1
-    elif hood == HEX:
+    elif hood == HEXAGONAL:
         is_met = hexagon_steps(offsets) <= radius
     if not center:
         is_met &= far.any(axis=1)
@@ -127,7 +127,7 @@ def shortest_moves(layout: GridLayout, offsets: NDArray[np.int64]) -> NDArray[np
 
 def distances_at(offsets: NDArray[np.int64], hood: str) -> NDArray[np.float64]:
     """Return the distance at each offset, shape (k,): of hexagons the number of steps."""
-    if hood == HEX:
+    if hood == HEXAGONAL:
         return hexagon_steps(offsets).astype(np.float64)
     distances: NDArray[np.float64] = np.sqrt((offsets * offsets).sum(axis=1).astype(np.float64))
     return distances

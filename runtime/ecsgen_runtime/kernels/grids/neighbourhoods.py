@@ -15,7 +15,7 @@ from ...base.handles import Neighbours, RowArray
 from ...managers.policies.ids import stale_id_error
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
-from .grid_layout import HEX, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
+from .grid_layout import HEXAGONAL, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
 CellPairs = tuple[RowArray, RowArray]
 """Number of the asking cell of each pair, ascending, and the cell in reach."""
@@ -43,7 +43,7 @@ def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str, axes: in
         raise ValueError(f"{label}: radius: wanted 0 or more, not {reach}")
     if hood not in HOODS:
         raise ValueError(f"{label}: hood: wanted one of {', '.join(HOODS)}, not {short_repr(hood)}")
-    if hood == HEX and axes != 2:
+    if hood == HEXAGONAL and axes != 2:
         raise ValueError(f"{label}: hood: hexagons have two axes, and the grid has {axes}")
     return reach
 
