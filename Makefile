@@ -98,7 +98,7 @@ types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime testing/ecsgen_testing
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
-	for name in sharded language; do \
+	for name in sharded language more_policies; do \
 		mkdir -p build/typed/$$name && cp tests/$$name.yaml build/typed/$$name/ || exit; \
 		$(BIN)/ecsgen build build/typed/$$name --output build/$${name}_typed --force || exit; \
 		$(BIN)/mypy build/$${name}_typed || exit; \

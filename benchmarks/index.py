@@ -37,7 +37,7 @@ def cases(package: Any, rows: int) -> Iterator[Case]:
             units.rows_of_team(team)
 
     def in_turn() -> None:
-        for row, team in enumerate(wanted):
+        for row, team in enumerate(wanted[: len(units)]):
             units.set_team(row, team)
             units.rows_of_team(team)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from hypothesis.stateful import invariant
@@ -28,8 +27,8 @@ class AddRules(ManagerStateMachine):
         """Note new rows as they can be read."""
         self.shown.append([(row, repr(self.manager.row(row))) for row in rows.tolist()])
 
-    def join(self, records: Sequence[Record]) -> list[int]:
-        rows = super().join([*records])
+    def join(self, records: list[Record]) -> list[int]:
+        rows = super().join(records)
         values = [repr(self.subject.row(**record.values)) for record in records]
         if rows:
             self.created.append(sorted(zip(rows, values, strict=True)))

@@ -18,6 +18,7 @@ from ecsgen.model import Project
 from tests.support.reference_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
 from tests.support.reference_schemas import read
 from tests.support.soak import examples
+from tests.support.world_package import world_package
 
 
 def _of_entities(name: str) -> str:
@@ -480,3 +481,14 @@ def test_both_backends_give_the_same_bits(count: int) -> None:
         columns = (world.ball.data.f, world.ball.data.d, world.ball.data.i, world.ball.data.on)
         results.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
     assert results[0] == results[1]
+
+
+def test_locals_keep_their_values_where_a_branch_is_not_taken() -> None:
+    steps = ["h = entity", "if m > 0: h = friend.Bee.friend", "friend = h"]
+    fields = "{m: i32, friend: entity}"
+    text = f"component: Bee\nfields: {fields}\nkernels: {{look: {{steps: {steps}}}}}\n"
+    world = world_package(text, "branches_of_references").World()
+    bees = world.entities.create_many(3)
+    world.bee.create_many(bees, m=[1, 0, 1], friend=np.roll(bees, 1))
+    world.bee.look()
+    assert world.bee.data.friend.tolist() == [bees[1], bees[1], bees[0]]

@@ -468,7 +468,8 @@ class BlockBody:
     def _gathered_into(
         self, statement: form.ReadField, following: form.Statement | None
     ) -> ArrayValue:
-        """Return the array for cells: the target of the next statement if it fits."""
+        """Return the array for cells: the target of the next statement if it fits, and is written
+        for all rows."""
         type_ = statement.field.type
         component = self._managers.components[statement.field.row.component]
         kind = column_kind(component, statement.field.name, type_)
@@ -476,7 +477,7 @@ class BlockBody:
         match following:
             case form.WriteField(value=statement.to) if not self._running:
                 target = self._target(following)
-            case form.SetLocal(value=statement.to):
+            case form.SetLocal(value=statement.to) if not self._running:
                 target = self._slot_of(following.to, kind[2])
         if target is None or target.kind != kind:
             return self.emit.working.acquire(kind)

@@ -93,6 +93,7 @@ class ColumnEvaluation:
             if self.takes_rows:
                 rows = f"slice({source.count}) if _chosen is None else _chosen.rows"
             allocations.append(f"{value.text} = {views.column(field, is_kept=False)}[..., {rows}]")
+        seen = [view.text for view in views.seen.values()]
         ticks = any(isinstance(node, tree.Tick) for node in tree.walk(expression))
         lines = "\n".join(" " * 12 + line for line in emit.before).split("\n") + emit.lines
         return [
@@ -100,4 +101,5 @@ class ColumnEvaluation:
             *allocations,
             'with np.errstate(all="ignore"):',
             *(line[8:] for text in lines if text.strip() for line in text.split("\n")),
+            *([f"del {', '.join(seen)}  # births may move them"] if seen else []),
         ]

@@ -7,7 +7,7 @@ column.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,10 @@ def _itself(value: Any) -> Any:
 
 class _OneRow(Rows):
     """The columns of settings: one row, with the default of each in a new one."""
+
+    if TYPE_CHECKING:  # columns, of which each world has its own
+
+        def __getattr__(self, name: str) -> NDArray[Any]: ...
 
     def _bind_columns(self) -> None:
         for number, column in enumerate(self.LAYOUT):
