@@ -9,10 +9,12 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
@@ -59,44 +61,46 @@ def ticking(inspector: Inspector, ended: threading.Event) -> None:
         time.sleep(0.01)
 
 
-def main() -> None:
+@contextmanager
+def opened(url: str) -> Iterator[Page]:
+    """Yield a page of a browser without a window, at this address."""
     browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        shown = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = shown.new_page(viewport={"width": 1200, "height": 720})
+        page.goto(url)
+        yield page
+        shown.close()
+
+
+def main() -> None:
     ended = threading.Event()
     with serve(world()) as inspector:
         thread = threading.Thread(target=ticking, args=(inspector, ended))
         thread.start()
-        with sync_playwright() as playwright:
-            shown = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-            page = shown.new_page(viewport={"width": 1200, "height": 720})
-            page.goto(f"{inspector.url}{SHOWN}")
+        with opened(f"{inspector.url}{SHOWN}") as page:
             page.locator('[data-chart="histogram"]').wait_for()
             page.locator('th[aria-sort="descending"]').wait_for()
             time.sleep(1.5)
             page.screenshot(path=PICTURE)
-            shown.close()
         ended.set()
         thread.join()
 
 
 def watching() -> None:
     """Draw the map of a run."""
-    browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     world, step = make()
     for _ in range(STEPS):
         step()
     with serve(world, step=step, make=make) as inspector:
         thread = threading.Thread(target=inspector.run)
         thread.start()
-        with sync_playwright() as playwright:
-            shown = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-            page = shown.new_page(viewport={"width": 1200, "height": 720})
-            page.goto(f"{inspector.url}#/map?direction=heading")
+        with opened(f"{inspector.url}#/map?direction=heading") as page:
             page.locator("[data-map='2000']").wait_for()
             page.locator("[data-run='step']").click()
             time.sleep(1.5)
             page.screenshot(path=WATCHING)
             page.locator("[data-run='stop']").click()
-            shown.close()
         thread.join()
 
 

@@ -189,12 +189,11 @@ def pack(copied: Copied) -> bytes:
     columns: list[tuple[Json, Cells]] = []
     if places is not None:
         places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
-        head["bounds"] = _bounds(places, head)
         columns.append((_column("place", places, "f32"), places.T))
         head["n"] = len(places)
     else:
-        head["bounds"] = [[0, size] for size in head["grid"]]
         head["n"] = int(np.prod(head["grid"]))
+    head["bounds"] = _bounds(places, head)
     for role, field, field_cells in fields:
         cells = field_cells[is_used]
         if field.enum is not None and role == "color":
@@ -240,9 +239,9 @@ def _range(cells: Cells) -> Json:
     return [float(finite.min()), float(finite.max())] if len(finite) else [0.0, 1.0]
 
 
-def _bounds(places: Cells, head: Mapping[str, Json]) -> Json:
+def _bounds(places: Cells | None, head: Mapping[str, Json]) -> Json:
     """Return the ends of each axis: of a grid or of what wraps, else of the finite places."""
-    if "grid" in head:
+    if places is None or "grid" in head:
         return [[0, size] for size in head["grid"]]
     return [
         [0, size] if size else _range(places[:, axis]) for axis, size in enumerate(head["wrap"])

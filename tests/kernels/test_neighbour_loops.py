@@ -15,7 +15,7 @@ from ecsgen_testing.reference.random_numbers import (
 )
 
 from ecsgen.config import BACKENDS
-from tests.support.world_package import world_package
+from tests.support.world_package import column_bytes, world_package
 
 SCHEMA = """\
 component: Patch
@@ -126,11 +126,7 @@ def field(backend: Any) -> Any:
 
 def state(world: Any) -> dict[str, bytes]:
     world.collect()
-    return {
-        f"{manager}.{name}": getattr(getattr(world, manager).data, name).tobytes()
-        for manager, names in COLUMNS.items()
-        for name in names
-    }
+    return column_bytes(world, COLUMNS)
 
 
 @pytest.mark.parametrize("kernel", ["push", "hunt", "shove", "spread", "infect", "meet"])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ecsgen.config import Backend
-from tests.support.world_package import load, sources, world_package
+from tests.support.world_package import column_bytes, load, sources, world_package
 
 PROGRAM = """
 from numba import prange, threading_layer
@@ -191,11 +191,7 @@ def field(backend: Backend, count: int) -> Any:
 
 def state(world: Any) -> dict[str, bytes]:
     world.collect()
-    return {
-        f"{manager}.{name}": getattr(getattr(world, manager).data, name).tobytes()
-        for manager, names in COLUMNS.items()
-        for name in names
-    }
+    return column_bytes(world, COLUMNS)
 
 
 @pytest.fixture

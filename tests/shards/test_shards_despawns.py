@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from ecsgen.config import BACKENDS
-from tests.support.bytecode_cache import uncompiled
 from tests.support.world_package import world_package
 
 SCHEMA = """\
@@ -42,9 +41,8 @@ fields: {number: i64}
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def package(request: pytest.FixtureRequest) -> Any:
-    """The package of a backend, whose loops are Python."""
-    with uncompiled():
-        return world_package(SCHEMA, f"sharded_despawns_{request.param}", request.param)
+    """The package of a backend."""
+    return world_package(SCHEMA, f"sharded_despawns_{request.param}", request.param)
 
 
 def met(package: Any, **rows: Any) -> tuple[Any, Any, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -79,3 +81,12 @@ def world_package(
         return sys.modules[name]
     finally:
         sys.path.remove(str(folder))
+
+
+def column_bytes(world: Any, columns: Mapping[str, Iterable[str]]) -> dict[str, bytes]:
+    """Return columns of a world, by the names of their managers, as bytes."""
+    return {
+        f"{manager}.{name}": getattr(getattr(world, manager).data, name).tobytes()
+        for manager, names in columns.items()
+        for name in names
+    }

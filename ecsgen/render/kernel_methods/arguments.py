@@ -123,7 +123,7 @@ class ReducedCode(ReadCode):
         return self._value
 
 
-class SettingCode(ReadCode):
+class ReadSettingCode(ReadCode):
     """A setting, in the one row of its column."""
 
     def __init__(self, value: SettingValue) -> None:
@@ -167,7 +167,7 @@ def make_read_codes(
     codes: list[ReadCode] = [
         ReducedCode(value, manager(value.name.partition(".")[0])) for value in reader.reduced
     ]
-    codes += map(SettingCode, reader.settings)
+    codes += map(ReadSettingCode, reader.settings)
     taken = {text for argument in arguments for text in (argument.text, argument.per_row_local)}
     for code in codes:
         while code.text in taken:
