@@ -230,7 +230,10 @@ def test_without_room_none_is_born_and_no_handle_lives(world: Any) -> None:
     with pytest.raises(CapacityError):
         world.fill()
     assert (len(world.bead), len(world.entities)) == (before[0], before[1] - len(dying))
-    never_live(world, (), world.node.data.bead[world.node.data.bead != 0].tolist())
+    lost = world.node.data.bead[world.node.data.bead != 0].tolist()
+    slots = {id_ & 0xFFFFFFFF for id_ in lost}
+    assert slots <= {id_ & 0xFFFFFFFF for id_ in deepcopy(world.bead).create_many(100).tolist()}
+    never_live(world, (), lost)
     world.cup.clear()
     cups = world.cup.create_many(64)
     assert len({*cups.tolist()}) == 64

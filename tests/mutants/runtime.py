@@ -25,7 +25,7 @@ GROUPS = (
         ),
         Mutant("it grows by little", r"min\(2 \* allocated, ", "min(allocated, "),
         Mutant("every view is the same", r"and values\.strides == column\.strides", ""),
-        Mutant("views in arguments count as held", r" - len\(seen\)", ""),
+        Mutant("views in arguments count as held", r" \+ len\(seen\)", ""),
         Mutant("held views are not reported", r"if views > 0:", "if False:"),
     ),
     module(

@@ -5,6 +5,7 @@ Mutants of the library meet these cases, too, behind the tests of the package th
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
 from random import Random
@@ -190,6 +191,21 @@ def test_held_views_warn_when_the_buffer_moves(kind: Any) -> None:
         assert (warning.filename, warning.lineno) == (code.co_filename, code.co_firstlineno)
         assert len(view) == 1
         del view, buffer
+
+
+def test_views_that_are_garbage_do_not_warn() -> None:
+    _, m, _ = made(g.ParticleManager, 64)
+    cycle: list[Any] = [m.data.life]
+    cycle.append(cycle)
+    gc.disable()
+    try:
+        del cycle
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            m.reserve(1000)
+    finally:
+        gc.enable()
+    assert m.capacity >= 1000
 
 
 def test_dropped_views_and_arguments_do_not_warn() -> None:

@@ -64,6 +64,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
     "managers/policies/hierarchy.py": ("policies/test_feature_hierarchy.py",),
+    "managers/policies/ids.py": ("kernels/test_newborn_handles.py",),
     "managers/policies/instances.py": ("world/test_world_queries.py",),
     "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
     "managers/policies/ring.py": ("policies/test_ring.py",),

@@ -22,7 +22,8 @@ GROUPS = (
         "_runtime/managers/policies/ids.py",
         WITH_IDS,
         Mutant("slots do not follow their rows", r"data\._id_row_column\[.*\]\] = dst"),
-        Mutant("slots are not given back", r"fresh = self\._renewed[\s\S]*?\] = fresh"),
+        Mutant("slots are not given back", r"fresh = self\._renewed.*\n +worn[\s\S]*?\] = fresh"),
+        Mutant("dropped slots are not given back", r"self\._slots \+= len\(fresh\)"),
         Mutant("a freed slot keeps its generation", r"cells\[slot\] \+= 1", "cells[slot] += 0"),
         Mutant("freed slots keep their generations", r"column\[.*\] \+= 1", "column[fresh] += 0"),
         Mutant(
