@@ -3,66 +3,11 @@
 import { askBytes, query } from "./api.js";
 import { colour, element, say } from "./dom.js";
 import { count, entityName } from "./format.js";
+import { dotSize, drawBorder, fitted, Layer, legendItems, pixel } from "./layer.js";
 import { makeRenderer } from "./renderer.js";
 
-// Twelve colours that the colour-blind can tell apart, and grey for others; a scale from dark to light.
-const NAMED = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [213, 94, 0], [204, 121, 167], [86, 180, 233],
-  [170, 150, 20], [120, 94, 240], [140, 86, 75], [30, 140, 140], [190, 60, 90], [90, 110, 40], [128, 128, 128]];
-const SCALE = [[68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86, 140], [49, 104, 142],
-  [42, 120, 142], [35, 136, 142], [31, 152, 139], [34, 168, 132], [53, 183, 121], [84, 197, 104],
-  [122, 209, 81], [165, 219, 54], [210, 226, 27], [253, 231, 37]];
-const MEMBERS = 12;
 const NEAR = 14; // pixels from a click to a point
 const REST = 400; // milliseconds between two looks at what does not move
-
-// The columns of an answer.
-class Layer {
-  constructor(bytes) {
-    const length = new DataView(bytes).getUint32(0, true);
-    this.head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
-    this.stamp = Layer.made = (Layer.made ?? 0) + 1;
-    this.columns = new Map();
-    let start = 4 + length;
-    for (const { name, role, type, shape } of this.head.columns) {
-      const cells = this.head.n * shape.reduce((product, size) => product * size, 1);
-      if (type === "u64") this.owners = new DataView(bytes, start, 8 * cells);
-      else this.columns.set(role ?? name, new Float32Array(bytes, start, cells));
-      start += (type === "u64" ? 8 : 4) * cells;
-    }
-    this.#colour();
-  }
-
-  // Colours of members, or of a scale; the last of the members' stands for all others.
-  #colour() {
-    const { members, color_range } = this.head;
-    this.members = members ? Math.min(members.length, MEMBERS) + 1 : 0;
-    this.span = color_range ?? [0, 1];
-    this.colours = Array.from({ length: 16 }, (_, k) => NAMED[Math.min(k, 12)]);
-    if (members) this.colours[this.members - 1] = NAMED[12];
-    else if (this.columns.has("color")) this.colours = SCALE;
-  }
-
-  column(role) {
-    return this.columns.get(role);
-  }
-
-  axis(number) {
-    const { n, wrap } = this.head;
-    return number < wrap.length ? this.columns.get("place")?.subarray(number * n, (number + 1) * n) : undefined;
-  }
-
-  owner(row) {
-    return String(this.owners.getBigUint64(8 * row, true));
-  }
-
-  rowOf(owner) {
-    const [low, high] = [Number(BigInt(owner) & 0xffffffffn), Number(BigInt(owner) >> 32n)];
-    for (let row = 0; row < this.head.n; row += 1) {
-      if (this.owners.getUint32(8 * row, true) === low && this.owners.getUint32(8 * row + 4, true) === high) return row;
-    }
-    return -1;
-  }
-}
 
 export class MapPage {
   constructor(app) {
@@ -160,10 +105,10 @@ export class MapPage {
   async #load() {
     const { map, chosen } = this;
     const path = `points/${encodeURIComponent(map.name)}${query(chosen)}`;
-    const layer = new Layer(await askBytes(path));
+    const layer = Layer.read(await askBytes(path));
     const grid = map.grid && this.app.component(map.grid);
     const shown = grid?.fields.find(({ shape, type }) => !shape.length && /^(bool|[iuf]\d+)$|^[A-Z]/.test(type));
-    const behind = shown ? new Layer(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: shown.name })}`)) : null;
+    const behind = shown ? Layer.read(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: shown.name })}`)) : null;
     if (map !== this.map) return;
     this.points = map.is_grid ? null : layer;
     this.cells = map.is_grid ? layer : behind;
@@ -177,15 +122,7 @@ export class MapPage {
     const text = JSON.stringify([members, layer.span, this.chosen.color]);
     if (this.described === text) return;
     this.described = text;
-    const key = (ink, name) => element("li", {}, element("span", { class: "key", style: { background: `rgb(${ink})` } }), ` ${name}`);
-    if (members) {
-      const named = members.slice(0, MEMBERS).map((name, k) => key(NAMED[k], name));
-      this.legend.replaceChildren(...named, ...(members.length > MEMBERS ? [key(NAMED[12], "others")] : []));
-    } else if (layer.column("color")) {
-      const shown = (value) => String(Number(value.toPrecision(4)));
-      const ramp = element("span", { class: "ramp", style: { background: `linear-gradient(to right, ${SCALE.map((ink) => `rgb(${ink})`).join(",")})` } });
-      this.legend.replaceChildren(element("li", {}, `${this.chosen.color}: ${shown(layer.span[0])} `, ramp, ` ${shown(layer.span[1])}`));
-    } else this.legend.replaceChildren();
+    this.legend.replaceChildren(...legendItems(layer, this.chosen.color));
   }
 
   #bounds() {
@@ -193,13 +130,8 @@ export class MapPage {
     return this.axes.map((axis) => bounds[axis] ?? [-0.5, 0.5]);
   }
 
-  // Fits the bounds into the picture, with the same scale on both axes.
   #fit() {
-    const size = [this.surface.width, this.surface.height];
-    const bounds = this.#bounds();
-    const spans = bounds.map(([low, high]) => high - low || 1);
-    const scale = 0.94 * Math.min(size[0] / spans[0], size[1] / spans[1]);
-    this.view = { scale: [scale, scale], shift: bounds.map(([low], k) => size[k] / 2 - scale * (low + spans[k] / 2)), axes: this.axes };
+    this.view = fitted(this.surface, this.#bounds(), this.axes);
     this.#draw();
   }
 
@@ -213,30 +145,20 @@ export class MapPage {
     if (!this.points && !this.cells) return;
     if (!this.view) return this.#fit();
     const n = this.points?.head.n ?? 0;
-    const dot = Math.max(1.5, Math.min(10, Math.sqrt((width * height) / Math.max(n, 1)) / 3)) * ratio;
+    const dot = dotSize({ width, height }, n, ratio);
     const isArrow = this.chosen.direction !== "";
     this.renderer.draw({ points: this.points, cells: this.cells, size: isArrow ? 1.8 * dot : dot, isArrow, layer: 0 }, this.view);
-    this.#drawOver(width, height);
+    this.#drawOver();
     this.box.dataset.map = String(n || this.cells?.head.n);
   }
 
-  #pixel(k, value) {
-    return k ? this.surface.height - (value * this.view.scale[1] + this.view.shift[1]) : value * this.view.scale[0] + this.view.shift[0];
-  }
-
   // Borders, and the entity that is marked.
-  #drawOver(width, height) {
+  #drawOver() {
     const context = this.over.getContext("2d");
-    context.clearRect(0, 0, width, height);
-    const { wrap } = (this.points ?? this.cells).head;
-    const [[left, right], [low, high]] = this.#bounds();
-    context.strokeStyle = colour("dim");
-    context.setLineDash(wrap.some((size) => size) ? [6, 4] : []);
-    context.strokeRect(this.#pixel(0, left), this.#pixel(1, high), (right - left) * this.view.scale[0], (high - low) * this.view.scale[1]);
+    drawBorder(context, this.view, this.#bounds(), (this.points ?? this.cells).head.wrap, colour("dim"));
     const row = this.marked && this.points ? this.points.rowOf(this.marked) : -1;
     if (row < 0) return;
-    const [x, y] = this.axes.map((axis, k) => this.#pixel(k, this.points.axis(axis)?.[row] ?? 0));
-    context.setLineDash([]);
+    const [x, y] = this.axes.map((axis, k) => pixel(this.surface, this.view, k, this.points.axis(axis)?.[row] ?? 0));
     context.strokeStyle = colour("ink");
     context.lineWidth = 2;
     context.beginPath();

@@ -1,0 +1,110 @@
+// What is drawn on a map, its colours, and where it is in the picture; the page and films share it.
+
+import { element } from "./dom.js";
+
+// Twelve colours that the colour-blind can tell apart, and grey for others; a scale from dark to light.
+const NAMED = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [213, 94, 0], [204, 121, 167], [86, 180, 233],
+  [170, 150, 20], [120, 94, 240], [140, 86, 75], [30, 140, 140], [190, 60, 90], [90, 110, 40], [128, 128, 128]];
+const SCALE = [[68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86, 140], [49, 104, 142],
+  [42, 120, 142], [35, 136, 142], [31, 152, 139], [34, 168, 132], [53, 183, 121], [84, 197, 104],
+  [122, 209, 81], [165, 219, 54], [210, 226, 27], [253, 231, 37]];
+const MEMBERS = 12;
+
+// Columns of points or of the cells of a grid, by role, with the colours of their values.
+export class Layer {
+  constructor(head, columns, owners = null) {
+    Object.assign(this, { head, columns, owners });
+    this.stamp = Layer.made = (Layer.made ?? 0) + 1;
+    this.#colour();
+  }
+
+  // Reads an answer: the length of the head, the head, and the columns.
+  static read(bytes) {
+    const length = new DataView(bytes).getUint32(0, true);
+    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
+    const columns = new Map();
+    let [start, owners] = [4 + length, null];
+    for (const { name, role, type, shape } of head.columns) {
+      const cells = head.n * shape.reduce((product, size) => product * size, 1);
+      if (type === "u64") owners = new DataView(bytes, start, 8 * cells);
+      else columns.set(role ?? name, new Float32Array(bytes, start, cells));
+      start += (type === "u64" ? 8 : 4) * cells;
+    }
+    return new Layer(head, columns, owners);
+  }
+
+  // Colours of members, or of a scale; the last of the members' stands for all others.
+  #colour() {
+    const { members, color_range } = this.head;
+    this.members = members ? Math.min(members.length, MEMBERS) + 1 : 0;
+    this.span = color_range ?? [0, 1];
+    this.colours = Array.from({ length: 16 }, (_, k) => NAMED[Math.min(k, 12)]);
+    if (members) this.colours[this.members - 1] = NAMED[12];
+    else if (this.columns.has("color")) this.colours = SCALE;
+  }
+
+  column(role) {
+    return this.columns.get(role);
+  }
+
+  axis(number) {
+    const { n, wrap } = this.head;
+    return number < wrap.length ? this.columns.get("place")?.subarray(number * n, (number + 1) * n) : undefined;
+  }
+
+  owner(row) {
+    return String(this.owners.getBigUint64(8 * row, true));
+  }
+
+  rowOf(owner) {
+    const [low, high] = [Number(BigInt(owner) & 0xffffffffn), Number(BigInt(owner) >> 32n)];
+    for (let row = 0; row < this.head.n; row += 1) {
+      if (this.owners.getUint32(8 * row, true) === low && this.owners.getUint32(8 * row + 4, true) === high) return row;
+    }
+    return -1;
+  }
+}
+
+// A legend's items: a colour for each member, or the scale of a number called `name`.
+export function legendItems(layer, name) {
+  const { members } = layer.head;
+  const key = (ink, text) => element("li", {}, element("span", { class: "key", style: { background: `rgb(${ink})` } }), ` ${text}`);
+  if (members) {
+    const named = members.slice(0, MEMBERS).map((text, k) => key(NAMED[k], text));
+    return [...named, ...(members.length > MEMBERS ? [key(NAMED[12], "others")] : [])];
+  }
+  if (!layer.column("color")) return [];
+  const shown = (value) => String(Number(value.toPrecision(4)));
+  const ramp = element("span", { class: "ramp", style: { background: `linear-gradient(to right, ${SCALE.map((ink) => `rgb(${ink})`).join(",")})` } });
+  return [element("li", {}, `${name}: ${shown(layer.span[0])} `, ramp, ` ${shown(layer.span[1])}`)];
+}
+
+// The view that fits bounds into a canvas, with the same scale on both axes.
+export function fitted({ width, height }, bounds, axes) {
+  const size = [width, height];
+  const spans = bounds.map(([low, high]) => high - low || 1);
+  const scale = 0.94 * Math.min(size[0] / spans[0], size[1] / spans[1]);
+  return { scale: [scale, scale], shift: bounds.map(([low], k) => size[k] / 2 - scale * (low + spans[k] / 2)), axes };
+}
+
+// Pixels across a point, of a picture with so many.
+export function dotSize({ width, height }, n, ratio) {
+  return Math.max(1.5, Math.min(10, Math.sqrt((width * height) / Math.max(n, 1)) / 3)) * ratio;
+}
+
+// Where a place on axis `k` is, from the upper left.
+export function pixel({ height }, view, k, value) {
+  const from = value * view.scale[k] + view.shift[k];
+  return k ? height - from : from;
+}
+
+// Draws borders, dashed where the world wraps.
+export function drawBorder(context, view, [[left, right], [low, high]], wrap, ink) {
+  const { canvas } = context;
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  context.strokeStyle = ink;
+  context.lineWidth = 1;
+  context.setLineDash(wrap.some((size) => size) ? [6, 4] : []);
+  context.strokeRect(pixel(canvas, view, 0, left), pixel(canvas, view, 1, high), (right - left) * view.scale[0], (high - low) * view.scale[1]);
+  context.setLineDash([]);
+}
