@@ -61,6 +61,11 @@ class Times:
         """Take note that the block has ended."""
         self._ended = perf_counter_ns()
 
+    def restart(self) -> None:
+        """Forget all times, and begin anew."""
+        self._sums.clear()
+        self._begun = perf_counter_ns()
+
     def table(self) -> list[Time]:
         """Return the times, most seconds first."""
         since = (self._ended or perf_counter_ns()) - self._begun

@@ -38,11 +38,17 @@ def inspect(
         from ecsgen.inspector import serve
     except ImportError as error:
         raise UsageError(str(error)) from None
-    with _world(target, verify=not no_verify) as (world, make):
+    with _world(target, verify=not no_verify) as (world, make, folder):
         run = None if step is None else _step_of(world, target, step)
         try:
             inspector = serve(
-                world, step=run, make=make, port=port, edit=edit, open_browser=not no_browser
+                world,
+                step=run,
+                make=make,
+                port=port,
+                edit=edit,
+                save_folder=folder,
+                open_browser=not no_browser,
             )
         except OSError as error:
             raise UsageError(f"can't listen on port {port}: {error.strerror}") from None
@@ -57,17 +63,19 @@ def inspect(
 
 
 @contextmanager
-def _world(target: str, *, verify: bool) -> Iterator[tuple[Any, Callable[..., Any] | None]]:
-    """Yield the world of a target, and the function that made it, if one did."""
+def _world(
+    target: str, *, verify: bool
+) -> Iterator[tuple[Any, Callable[..., Any] | None, Path | None]]:
+    """Yield the world of a target, the function that made it if one did, and its file's folder."""
     file = Path(target)
     if ":" in target and not file.exists():
-        yield _of_module(target)
+        yield *_of_module(target), None
         return
     from ecsgen.inspector.saved_worlds import load_saved, refuse_pickle
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:
-        yield load_saved(file, Path(folder), verify=verify), None
+        yield load_saved(file, Path(folder), verify=verify), None, file.absolute().parent
 
 
 def _of_module(name: str) -> tuple[Any, Callable[..., Any] | None]:

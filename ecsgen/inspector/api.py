@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.world.settings import SettingsBase, SettingsWorld
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,9 +26,13 @@ from ecsgen.inspector.component_readers import (
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
 from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value
-from ecsgen.inspector.overview import Frames, Overview, archetypes_json
+from ecsgen.inspector.kernel_times import KernelTimes
+from ecsgen.inspector.labels import Labels
+from ecsgen.inspector.overview import Frames, Overview, archetypes_json, field_json
 from ecsgen.inspector.points import ROLES, Points
+from ecsgen.inspector.row_filters import parse_filters
 from ecsgen.inspector.row_tables import Tables, number, window_of
+from ecsgen.inspector.saved_worlds import save_beside
 from ecsgen.inspector.series import Series
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
@@ -43,11 +49,16 @@ class Api:
         edit: bool,
         run_state: Callable[[], Mapping[str, Json]],
         series: Series,
+        has_step: bool,
+        save_folder: Path | None,
     ) -> None:
         self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames
         self._edit = edit
+        self._has_step = has_step
+        self._save_folder = save_folder
+        self._times = KernelTimes(world)
         self._settings = world.settings if isinstance(world, SettingsWorld) else None
         self._series = series
         self._run_state = run_state
@@ -56,7 +67,8 @@ class Api:
         self._titles = {reader.title: reader for reader in self._readers.values()}
         cache = ColumnCache(queue)
         self._finder = EntityFinder(world, cache, self._readers)
-        self._tables = Tables(cache, self._readers, self._finder)
+        self._labels = Labels(self._readers)
+        self._tables = Tables(cache, self._readers, self._finder, self._labels)
         self._owned = [s for s in self._readers.values() if s.owner == "entity"]
         self._queries = {
             n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
@@ -65,8 +77,12 @@ class Api:
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
         constants = {
             "edit": edit,
+            "saves": edit and save_folder is not None,
             "maps": self._points.maps_json(),
             "series": series.names,
+            "settings": (
+                [] if self._settings is None else list(map(field_json, self._settings.FIELDS))
+            ),
             "index_bits": self._finder.index_bits,
             "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
@@ -93,9 +109,24 @@ class Api:
             "series": {"GET": self._series_of},
             "points/{map}": {"GET": self._map_points},
             "archetypes": {"GET": self._archetypes},
+            "save": {"POST": self._save},
+            "times": {"GET": lambda request: self._times.answer(self._ask)},
             "frames": {"GET": lambda request: self._ask(self._frames.as_json)},
             "entity/{entity}/{component}": row,
+            "row/{component}/{entity}": {
+                "GET": self._row,
+                "PATCH": self._change_row,
+                "DELETE": self._destroy_row,
+            },
         }
+
+    def note(self) -> None:
+        """Take note that a step or a tick is over."""
+        self._times.note()
+
+    def close(self) -> None:
+        """Give the world its own methods again."""
+        self._times.end()
 
     def check_names(self, path_parts: Mapping[str, str]) -> None:
         """Raise RequestError for unknown names in a path, given by path parameter."""
@@ -119,7 +150,8 @@ class Api:
         }
 
     async def _change_settings(self, request: Request) -> Json:
-        self._check_edit()
+        if not self._has_step:
+            self._check_edit()
         body, settings = await body_of(request), self._settings
         if settings is None:
             raise make_not_found("setting", "")
@@ -134,6 +166,25 @@ class Api:
             return self._settings_json()
 
         return await self._ask(apply_change)
+
+    async def _save(self, request: Request) -> Json:
+        self._check_edit()
+        body, folder = await body_of(request), self._save_folder
+        if folder is None:
+            raise RequestError(404, "there is no file beside which this world could be saved")
+        name = body.get("name") if isinstance(body, dict) and len(body) == 1 else None
+        if not isinstance(name, str):
+            raise RequestError(422, 'wanted {"name": "new.snap"}')
+
+        def save() -> Json:
+            try:
+                return {"name": save_beside(self._world, folder, name)}
+            except OSError as error:
+                raise RequestError(422, f"{name}: {error.strerror or error}") from None
+            except Exception as error:
+                raise make_request_error(422, error) from None
+
+        return await self._ask(save)
 
     async def _series_of(self, request: Request) -> Json:
         parameters = request.query_params
@@ -152,8 +203,9 @@ class Api:
         return archetypes_json(await self._ask(self._overview.archetypes))
 
     async def _rows(self, request: Request) -> Json:
-        window = window_of(request.query_params)
-        return await self._tables.component(self._reader(request), window)
+        reader, parameters = self._reader(request), request.query_params
+        filters = parse_filters(reader, parameters.getlist("where"))
+        return await self._tables.component(reader, window_of(parameters), filters)
 
     async def _query(self, request: Request) -> Json:
         conditions = self._queries[request.path_params["query"]]
@@ -172,7 +224,12 @@ class Api:
         parts = {part: self._names(parameters.get(part, "")) for part in ("all", "any", "none")}
         entities = await self._finder.living(Conditions(**parts))
         wanted = entities[window.rows]
-        having = await self._ask(lambda: [reader.find(wanted) != NIL for reader in self._owned])
+        having, labels = await self._ask(
+            lambda: (
+                [reader.find(wanted) != NIL for reader in self._owned],
+                self._labels.of(wanted),
+            )
+        )
         names = np.array([reader.name for reader in self._owned], np.object_)
         table = np.array(having, np.bool_).reshape(len(names), len(wanted))
         return {
@@ -180,6 +237,7 @@ class Api:
             "start": window.start,
             "entities": [str(entity) for entity in wanted.tolist()],
             "components": [names[column].tolist() for column in table.T],
+            "label": labels,
         }
 
     async def _entity(self, request: Request) -> Json:
@@ -192,14 +250,63 @@ class Api:
         for reader in self._owned:
             rows = reader.rows_of(entity)
             if len(rows):
-                columns = {
-                    field.name: json_column(reader.cells(field.name, rows), field)
-                    for field in reader.fields
-                }
-                values = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
+                values = _rows_json(reader, rows)
                 components[reader.name] = values if reader.is_list else values[0]
         alive = self._world.entities.alive(entity)
-        return {"entity": str(entity), "alive": alive, "components": components}
+        [label] = self._labels.of(np.array([entity], np.uint64))
+        return {"entity": str(entity), "alive": alive, "label": label, "components": components}
+
+    async def _row(self, request: Request) -> Json:
+        reader, number = self._reader(request), _entity_of(request.path_params["entity"])
+        return await self._ask(lambda: self._row_json(reader, number))
+
+    def _row_json(self, reader: ComponentReader, number: int) -> Json:
+        """Return a row by its id, as an entity is told."""
+        rows = reader.row_of_id(number)
+        labels = self._labels.of_rows(reader, rows)
+        values = _rows_json(reader, rows)
+        return {
+            "id": str(number),
+            "alive": len(rows) == 1,
+            "label": labels[0] if labels else None,
+            "components": dict(zip([reader.name], values, strict=False)),
+        }
+
+    async def _change_row(self, request: Request) -> Json:
+        body = await body_of(request)
+
+        def write(reader: ManagerReader, row: int) -> None:
+            reader.write_row(row, given_fields(body, reader.field))
+
+        return await self._after_row(request, write)
+
+    async def _destroy_row(self, request: Request) -> Json:
+        def destroy(reader: ManagerReader, row: int) -> None:
+            if reader.grid is not None:
+                raise RequestError(422, "cells of a grid are not destroyed")
+            reader.manager.destroy(row)
+
+        return await self._after_row(request, destroy)
+
+    async def _after_row(
+        self, request: Request, change: Callable[[ManagerReader, int], object]
+    ) -> Json:
+        """Return a row by its id after a change; raise RequestError 422 if the change fails."""
+        self._check_edit()
+        reader, number = self._reader(request), _entity_of(request.path_params["entity"])
+
+        def apply_change() -> Json:
+            rows = reader.row_of_id(number)
+            if not len(rows):
+                raise RequestError(422, f"{reader.name} has no row with the id {number}")
+            assert isinstance(reader, ManagerReader)  # others have no rows by id
+            try:
+                change(reader, int(rows[0]))
+            except Exception as error:
+                raise make_request_error(422, error) from None
+            return self._row_json(reader, number)
+
+        return await self._ask(apply_change)
 
     async def _histogram(self, request: Request) -> Json:
         reader = self._reader(request)
@@ -291,6 +398,14 @@ def _entity_of(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
         raise make_not_found("entity", text)
     return int(text)
+
+
+def _rows_json(reader: ComponentReader, rows: NDArray[np.intp]) -> list[dict[str, Json]]:
+    """Return the fields of rows."""
+    columns = {
+        field.name: json_column(reader.cells(field.name, rows), field) for field in reader.fields
+    }
+    return [{name: cells[k] for name, cells in columns.items()} for k in range(len(rows))]
 
 
 def _assign(settings: SettingsBase, values: Mapping[str, Any]) -> None:

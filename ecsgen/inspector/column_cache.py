@@ -39,6 +39,8 @@ class ColumnSource(NamedTuple):
     """Returns the number of cells that a tick may copy."""
     is_lasting: bool = True
     """True if cells change with the version only; other copies expire after `FRESH`."""
+    is_fresh: bool = False
+    """True if an old copy does not count where one tick can make a new one."""
 
 
 class CachedColumn:
@@ -69,8 +71,13 @@ class ColumnCache:
         self.ask = queue.run_in_tick
         self._kept: OrderedDict[Hashable, CachedColumn] = OrderedDict()
 
-    async def column(self, reader: ComponentReader, name: str) -> CachedColumn:
-        """Return a copy of a component's owners or of a field's cells."""
+    async def column(
+        self, reader: ComponentReader, name: str, *, is_fresh: bool = False
+    ) -> CachedColumn:
+        """Return a copy of a component's owners or of a field's cells.
+
+        `is_fresh`: as they are now, if one tick can copy them.
+        """
         return await self.of(
             ColumnSource(
                 (reader.name, name),
@@ -78,6 +85,7 @@ class ColumnCache:
                 lambda rows: reader.column(name, rows),
                 lambda: reader.step(name, PIECE),
                 is_lasting=name == OWNER,
+                is_fresh=is_fresh,
             )
         )
 
@@ -102,6 +110,8 @@ class ColumnCache:
             copy; None if the old copy is still valid."""
             version, n = source.state()
             known = None if start or old is None or old.version != version else old
+            if source.is_fresh and not source.is_lasting and n <= source.step():
+                known = None
             if known is not None and (source.is_lasting or monotonic() - known.since < FRESH):
                 return None
             return version, n, source.read(slice(min(start, n), min(start + source.step(), n)))

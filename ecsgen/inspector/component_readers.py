@@ -20,7 +20,7 @@ from ecsgen_runtime.world.archetypes.chunks import chunk_columns
 from numpy.typing import NDArray
 
 from ecsgen.inspector.json_values import type_names
-from ecsgen.inspector.tick_queue import RequestError
+from ecsgen.inspector.tick_queue import RequestError, make_not_found
 from ecsgen.model.columns import split_names
 
 OWNER: Final = ""
@@ -88,6 +88,10 @@ class ComponentReader(ABC):
         """Return the rows of an entity, dead or alive, in order of creation."""
         rows = self.find(np.array([entity], np.uint64))
         return rows.compress(rows != NIL)
+
+    def row_of_id(self, number: int) -> NDArray[np.intp]:
+        """Return the row with an id, none if its row is gone. RequestError 404: rows have none."""
+        raise make_not_found("row by id in", self.name)
 
     @abstractmethod
     def add(self, entity: int, values: Mapping[str, Any]) -> None:
@@ -199,8 +203,17 @@ class ManagerReader(ComponentReader):
     def add(self, entity: int, values: Mapping[str, Any]) -> None:
         self.manager.create(entity, **values)
 
+    def row_of_id(self, number: int) -> NDArray[np.intp]:
+        if not hasattr(self.manager, "resolve"):
+            return super().row_of_id(number)
+        row = self.manager.resolve(number)
+        return np.array([] if row == NIL else [row], np.intp)
+
     def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
-        row = self._row(entity, instance)
+        self.write_row(self._row(entity, instance), values)
+
+    def write_row(self, row: int, values: Mapping[str, Any]) -> None:
+        """Write fields of a row, all of them or none."""
         before, done = self.manager.row(row), list[str]()
         try:
             for name, value in values.items():

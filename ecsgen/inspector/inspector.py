@@ -7,6 +7,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from secrets import token_urlsafe
 from types import TracebackType
 from typing import Any, Final, Self
@@ -41,12 +42,19 @@ class Inspector:
     """
 
     def __init__(
-        self, world: InspectedWorld, loop: RunLoop, port: int, token: str | None, edit: bool
+        self,
+        world: InspectedWorld,
+        loop: RunLoop,
+        port: int,
+        token: str | None,
+        edit: bool,
+        save_folder: Path | None = None,
     ) -> None:
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
         self._queue = TickQueue()
         self._loop = loop
         self._edit = edit
+        self._save_folder = save_folder
         self._asked = time.monotonic()
         self._is_closed = False
         self._show(world)
@@ -62,7 +70,14 @@ class Inspector:
         self._frames = Frames(world)
         self._series = Series(world, self._queue, lambda: self._loop.steps)
         self._api = Api(
-            world, self._queue, self._frames, self._edit, self._loop.time_json, self._series
+            world,
+            self._queue,
+            self._frames,
+            self._edit,
+            self._loop.time_json,
+            self._series,
+            has_step=self._loop.step is not None,
+            save_folder=self._save_folder,
         )
         self._routes: Mapping[str, Mapping[str, Answer]] = {
             **self._api.routes(),
@@ -83,6 +98,7 @@ class Inspector:
                 raise RequestError(404, "there is no step: serve(world, step=...) runs it")
             world = self._loop.command(body)
             if world is not None:
+                self._api.close()
                 self._show(world)
             return self._loop.as_json()
 
@@ -96,6 +112,7 @@ class Inspector:
         """
         self._frames.note()
         answered = self._queue.run_pending(budget)
+        self._api.note()
         if answered:
             self._asked = time.monotonic()
         return answered
@@ -165,6 +182,7 @@ class Inspector:
     def close(self) -> None:
         """Stop serving; waiting requests fail. Closing again does nothing."""
         self._is_closed = True
+        self._api.close()
         self._queue.close()
         self._server.close()
 
@@ -192,13 +210,15 @@ def serve(
     port: int = 0,
     token: str | None = None,
     edit: bool = False,
+    save_folder: Path | None = None,
     open_browser: bool = False,
     block: bool = False,
 ) -> Inspector:
     """Serve a page that shows a world, on this machine alone, and return its inspector.
 
     `port`: 0 for any free one. `token`: secret of requests, by default 32 random bytes.
-    `edit`: whether the page may change the world. `block`: print the URL, and tick
+    `edit`: whether the page may change the world, and save it under new names in `save_folder`,
+    if there is one. `block`: print the URL, and tick
     until Ctrl-C; otherwise call the inspector's `tick` once a frame.
 
     `step`: a function, or a method of the world, that the inspector's `run` calls with `args`;
@@ -213,7 +233,7 @@ def serve(
     if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
         raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
     loop = RunLoop(world, step, args or {}, make)
-    inspector = Inspector(world, loop, port, token, edit)
+    inspector = Inspector(world, loop, port, token, edit, save_folder)
     if block:
         print(inspector.url, flush=True)
     if open_browser:  # with some browsers the call returns when they are closed

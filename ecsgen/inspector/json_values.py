@@ -59,8 +59,14 @@ def json_value(value: Any, field: FieldInfo) -> Json:
         return type(value).__name__
     dtype = np.dtype(np.uint64) if field.type.startswith(("entity", "id<")) else field.dtype
     cells = np.empty((1, *field.shape), dtype)
-    cells[0] = value.encode() if isinstance(value, str) else value
+    cells[0] = _encoded(value)
     return json_column(cells, field)[0]
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_encoded(part) for part in value]
+    return value.encode() if isinstance(value, str) else value
 
 
 def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
@@ -88,14 +94,15 @@ def given_fields(body: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
     for name in body:
         if name not in fields:
             raise ValueError(f"there is no field {name[:100]!r}")
-    return {name: _given(value, fields[name]) for name, value in body.items()}
+    return {name: given_value(value, fields[name]) for name, value in body.items()}
 
 
-def _given(value: Json, field: FieldInfo) -> Any:
+def given_value(value: Json, field: FieldInfo) -> Any:
+    """Return a value that a request has as an argument of setters. Raises ValueError."""
     if field.dtype is None:
         raise ValueError(f"{field.name}: objects can't be given")
     if isinstance(value, list):
-        return tuple(_given(element, field) for element in value)
+        return tuple(given_value(element, field) for element in value)
     if not isinstance(value, str) or field.type.startswith("str"):
         return value
     if field.enum is not None:

@@ -93,7 +93,7 @@ class Overview:
         """Constant parts of the answer about the world, by name."""
         self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
         self._fields = {
-            name: [_field(field) for field in reader.fields] for name, reader in readers.items()
+            name: [field_json(field) for field in reader.fields] for name, reader in readers.items()
         }
 
     def world(self) -> Json:
@@ -164,7 +164,8 @@ def archetypes_json(archetypes: list[tuple[list[str], int, int]]) -> Json:
     ]
 
 
-def _field(field: FieldInfo) -> Json:
+def field_json(field: FieldInfo) -> Json:
+    """Return what the page knows of a field, or of a setting."""
     members = None if field.enum is None else list(field.enum.__members__)
     return {
         "name": field.name,
@@ -175,4 +176,6 @@ def _field(field: FieldInfo) -> Json:
         "doc": field.doc,
         "tags": list(field.tags),
         "members": members,
+        "min": field.min,
+        "max": field.max,
     }

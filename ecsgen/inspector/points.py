@@ -196,14 +196,13 @@ def pack(copied: Copied) -> bytes:
     head["bounds"] = _bounds(places, head)
     for role, field, field_cells in fields:
         cells = field_cells[is_used]
-        if field.enum is not None and role == "color":
+        if role == "color" and field.enum is not None:
+            head["members"] = list(field.enum.__members__)
             cells = _places_of_members(cells, field)
-        elif cells.dtype.kind == "b" and role == "color":
+        elif role == "color" and cells.dtype.kind == "b":
             head["members"] = ["false", "true"]
         cells = cells.astype("<f4", copy=False)
-        if field.enum is not None and role == "color":
-            head["members"] = list(field.enum.__members__)
-        elif role != "direction":
+        if role != "direction" and not (role == "color" and "members" in head):
             head[f"{role}_range"] = _range(cells)
         columns.append(({**_column(field.name, cells, "f32"), "role": role}, cells.T))
     if places is not None:

@@ -16,6 +16,8 @@ from ecsgen.inspector.column_cache import ColumnCache, sort_column, sorted_rows,
 from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerReader, row_numbers
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.json_values import Json, json_column
+from ecsgen.inspector.labels import Labels
+from ecsgen.inspector.row_filters import Filter, filtered_rows
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 MOST: Final = 500
@@ -43,18 +45,29 @@ class Tables:
     """Answers that have rows."""
 
     def __init__(
-        self, cache: ColumnCache, readers: Mapping[str, ComponentReader], finder: EntityFinder
+        self,
+        cache: ColumnCache,
+        readers: Mapping[str, ComponentReader],
+        finder: EntityFinder,
+        labels: Labels,
     ) -> None:
         self._ask = cache.ask
         self._cache = cache
         self._readers = readers
         self._finder = finder
+        self._labels = labels
 
-    async def component(self, reader: ComponentReader, window: Window) -> Json:
-        """Return rows of a component."""
+    async def component(
+        self, reader: ComponentReader, window: Window, filters: list[Filter]
+    ) -> Json:
+        """Return rows of a component that fulfil conditions."""
         order = await table_order(self._cache, reader, window.sort, window.desc)
+        if filters:
+            is_left = await filtered_rows(self._cache, reader, filters)
+            order = np.flatnonzero(is_left) if order is None else order[order < len(is_left)]
+            order = order.compress(is_left[order])
 
-        def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
+        def read() -> tuple[int, NDArray[np.intp], list[Taken], list[str | None]]:
             n = reader.n
             rows = row_numbers(window.rows if order is None else order[window.rows], n)
             rows = rows.compress(rows < n)
@@ -64,10 +77,11 @@ class Tables:
             taken: list[Taken] = [(reader.owner, owners, None, None)]
             for field in reader.fields:
                 taken.append((field.name, reader.cells(field.name, rows), field, None))
-            return n if order is None else len(order), rows, taken
+            labels = self._labels.of_rows(reader, rows)
+            return n if order is None else len(order), rows, taken, labels
 
-        n, rows, taken = await self._ask(read)
-        return _table(n, window.start, rows.tolist(), taken)
+        n, rows, taken, labels = await self._ask(read)
+        return _table(n, window.start, rows.tolist(), taken, labels)
 
     async def group(
         self, group: Any, members: Mapping[str, ComponentReader], window: Window
@@ -82,19 +96,20 @@ class Tables:
                 ("first", n, window.desc), lambda cells: sorted_rows(cells[:n], window.desc)
             )
 
-        def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
+        def read() -> tuple[int, NDArray[np.intp], list[Taken], list[str | None]]:
             n = group.n
             rows = row_numbers(window.rows if order is None else order[window.rows], n)
             rows = rows.compress(rows < n)
-            taken: list[Taken] = [("entity", group.entity[rows].copy(), None, None)]
+            entities = group.entity[rows].copy()
+            taken: list[Taken] = [("entity", entities, None, None)]
             for reader in members.values():
                 for field in reader.fields:
                     cells = reader.cells(field.name, rows)
                     taken.append((f"{reader.name}.{field.name}", cells, field, None))
-            return n, rows, taken
+            return n, rows, taken, self._labels.of(entities)
 
-        n, rows, taken = await self._ask(read)
-        return _table(n, window.start, rows.tolist(), taken)
+        n, rows, taken, labels = await self._ask(read)
+        return _table(n, window.start, rows.tolist(), taken, labels)
 
     async def query(self, conditions: Conditions, window: Window) -> Json:
         """Return entities that a query finds, with their rows."""
@@ -104,7 +119,7 @@ class Tables:
         wanted = entities[window.rows]
         shown = [self._readers[name] for name in (*conditions.all, *conditions.optional)]
 
-        def read() -> list[Taken]:
+        def read() -> tuple[list[Taken], list[str | None]]:
             taken: list[Taken] = [("entity", wanted, None, None)]
             for reader in shown:
                 rows = reader.find(wanted)
@@ -112,11 +127,11 @@ class Tables:
                 for field in reader.fields:
                     cells = reader.cells(field.name, rows[there])
                     taken.append((f"{reader.name}.{field.name}", cells, field, there))
-            return taken
+            return taken, self._labels.of(wanted)
 
-        taken = await self._ask(read)
+        taken, labels = await self._ask(read)
         rows = range(window.start, window.start + len(wanted))
-        return _table(len(entities), window.start, list(rows), taken)
+        return _table(len(entities), window.start, list(rows), taken, labels)
 
     async def _sorted(
         self, conditions: Conditions, entities: NDArray[np.uint64], window: Window
@@ -152,10 +167,21 @@ class Tables:
             nexts = (await self._cache.links(reader, "next_sibling")).cells
             wanted = await asyncio.to_thread(_siblings, nexts, first, window)
             n = int(counts[above]) if above < len(counts) else len(wanted)
-        owners = await self._ask(lambda: reader.owners(wanted[wanted < reader.n]))
+
+        def read() -> tuple[NDArray[np.uint64], list[str | None]]:
+            there = wanted[wanted < reader.n]
+            return reader.owners(there), self._labels.of_rows(reader, there)
+
+        owners, labels = await self._ask(read)
+        found = zip(owners.tolist(), wanted.tolist(), labels, strict=False)
         nodes = [
-            {reader.owner: str(owner), "row": child, "children": int(counts[child])}
-            for owner, child in zip(owners.tolist(), wanted.tolist(), strict=False)
+            {
+                reader.owner: str(owner),
+                "row": child,
+                "children": int(counts[child]),
+                "label": label,
+            }
+            for owner, child, label in found
             if child < len(counts)
         ]
         return {"n": n, "start": window.start, "nodes": nodes}
@@ -172,7 +198,9 @@ class Tables:
         return members[name], sort_column(members[name], field)
 
 
-def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
+def _table(
+    n: int, start: int, rows: list[int], taken: list[Taken], labels: list[str | None]
+) -> Json:
     columns = {}
     for name, cells, field, there in taken:
         values = json_column(cells, field)
@@ -180,7 +208,7 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
             present = iter(values)
             values = [next(present) if is_there else None for is_there in there.tolist()]
         columns[name] = values
-    return {"n": n, "start": start, "rows": rows, "columns": columns}
+    return {"n": n, "start": start, "rows": rows, "columns": columns, "label": labels}
 
 
 def _first_child(reader: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:

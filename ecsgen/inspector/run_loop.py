@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from enum import Enum
 from time import perf_counter
 from typing import Any, Final
 
@@ -113,6 +114,7 @@ class RunLoop:
             "error": None if self.error is None else _message(self.error),
             "args": {name: _shown(value) for name, value in self.arguments.items()},
             "make": {name: _shown(value) for name, value in self._made_with.items()},
+            "choices": _choices({**self._made_with, **self.arguments}),
             "controls": self.is_controlled,
             "resets": self._make is not None,
         }
@@ -193,8 +195,15 @@ def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:2000]
 
 
+def _choices(values: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the members' names of each value that is of an enum."""
+    return {n: [*type(v).__members__] for n, v in values.items() if isinstance(v, Enum)}
+
+
 def _shown(value: Any) -> Json:
-    """Return a value that JSON has; of another type its name."""
+    """Return a value that JSON has; of a member, and of a value of another type, a name."""
+    if isinstance(value, Enum):
+        return value.name
     return value if isinstance(value, _PLAIN) or value is None else type(value).__name__
 
 
@@ -202,15 +211,21 @@ def _changed(new_values: Json, present: Mapping[str, Any], what: str) -> dict[st
     """Return checked new values; they have the types of the present ones."""
     if not isinstance(new_values, dict):
         raise RequestError(422, f"wanted an object with the {what}s")
+    changed: dict[str, Any] = {}
     for name, value in new_values.items():
         if name not in present:
             raise RequestError(422, f"there is no {what} {name[:100]!r}")
         kind = type(present[name])
         if kind is float and type(value) is int:
-            continue
-        if present[name] is not None and (kind not in _PLAIN or type(value) is not kind):
+            value = float(value)
+        elif issubclass(kind, Enum) and value in [*kind.__members__]:
+            value = kind[value]
+        if present[name] is not None and (
+            type(value) is not kind or not issubclass(kind, (*_PLAIN, Enum))
+        ):
             raise RequestError(422, f"{name}: wanted {kind.__name__}, not {value!r}"[:500])
-    return {n: float(v) if type(present[n]) is float else v for n, v in new_values.items()}
+        changed[name] = value
+    return changed
 
 
 def _parameters_with_defaults(make: Callable[..., Any]) -> dict[str, Any]:

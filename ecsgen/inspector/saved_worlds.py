@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
 import yaml
+from ecsgen_runtime.snapshots.documents import SETTINGS
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
@@ -61,6 +63,20 @@ def refuse_pickle(file: Path) -> None:
         raise UsageError(
             f"{file} is a pickle, which runs code when it is read; save worlds with world.save"
         )
+
+
+def save_beside(world: Any, folder: Path, name: str) -> str:
+    """Save a world as a new file in a folder, and return its name; columns of objects stay empty.
+
+    Raises ValueError for a name that is there already, or leads out of the folder.
+    """
+    if not name.isprintable() or name in ("", ".", "..") or {*name} & {*"/\\:"}:
+        raise ValueError(f"wanted the name of a new file, such as new.snap, not {name[:100]!r}")
+    file = folder / name
+    if os.path.lexists(file):
+        raise ValueError(f"{name} is there already: wanted the name of a new file")
+    world.save(file, codecs={"*": None})
+    return name
 
 
 def _load_project(file: Path, folder: Path) -> Project:
@@ -122,7 +138,9 @@ def schema_text(saved: Document) -> str:
         {"enum": name, "values": enum["members"], "flags": enum["flags"]}
         for name, enum in saved["enums"].items()
     ]
-    documents += [_component(name, part) for name, part in saved["components"].items()]
+    documents += [
+        _component(name, part) for name, part in saved["components"].items() if name != SETTINGS
+    ]
     documents.append(_world(saved))
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -154,6 +172,11 @@ def _field(field: Document) -> Document:
     return document
 
 
+def _setting(field: Document) -> Document:
+    document = _field(field)
+    return {key: document[key] for key in ("type", "unit", "default") if key in document}
+
+
 def _default(value: Any, kind: str) -> Any:
     """Return a default as in a schema, where a member may be its number."""
     if isinstance(value, list) and not kind.startswith("bytes"):
@@ -164,6 +187,9 @@ def _default(value: Any, kind: str) -> Any:
 def _world(saved: Document) -> Document:
     chunked = [name for name, part in saved["components"].items() if part["in"] == "archetypes"]
     document: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
+    if SETTINGS in saved["components"]:  # bounds are not saved
+        fields = saved["components"][SETTINGS]["fields"]
+        document[SETTINGS] = {key: _setting(field) for key, field in fields.items()}
     if saved["groups"]:
         document["groups"] = saved["groups"]
     if chunked:
