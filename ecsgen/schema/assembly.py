@@ -185,7 +185,7 @@ def _check_class_names(drafts: Declarations, diagnostics: Diagnostics) -> None:
             derived.append((group_class(group), maker, world.key_mark("groups", group)))
     for name, maker, mark in derived:
         for holder, names in CLASS_NAMES.items():
-            if name in names:
+            if name in names and name != settings_class("World"):  # packages have that for this
                 message = f"{quote(name)} cannot be the name of {maker}: {holder} {quote(name)}"
                 diagnostics.add("E102", message, mark)
         claims.register(name, maker, mark)

@@ -193,3 +193,8 @@ def test_arrays_and_generators_of_worlds_need_no_codec() -> None:
     assert again.heights.dtype == np.float32
     assert np.array_equal(again.heights, w.heights)
     assert again.rng.random(3).tolist() == w.rng.random(3).tolist()
+
+
+def test_a_world_called_world_has_settings() -> None:
+    text = SCHEMA.replace("world: Game", "world: World")
+    assert world_package(text, "settings_of_world").World().settings.dt == 0.5
