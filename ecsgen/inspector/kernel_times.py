@@ -6,10 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.tick_queue import RequestError
+
+if TYPE_CHECKING:
+    from ecsgen_runtime.world.world_base import WorldBase
 
 _SPAN: Final = 1.0
 """Seconds that are measured together."""
@@ -20,7 +24,7 @@ _LOOKED_AT: Final = 5.0
 class KernelTimes:
     """Measures a world's kernels. All methods are called between steps, on the world's thread."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: InspectedWorld) -> None:
         self._world = world
         self._texts: Any = None
         """The schemas, once they have been asked for."""
@@ -70,7 +74,9 @@ class KernelTimes:
 
         opened = ExitStack()
         try:
-            self._times = opened.enter_context(timing(self._world, self._texts, Times()))
+            self._times = opened.enter_context(
+                timing(cast("WorldBase", self._world), self._texts, Times())
+            )
         except RuntimeError as error:  # the program measures it already
             raise RequestError(404, f"there are no times: {error}") from None
         self._open, self._begun = opened, monotonic()
@@ -79,10 +85,10 @@ class KernelTimes:
         return [line._asdict() for line in self._times.table()]
 
 
-def _schemas_of(world: Any) -> Any:
+def _schemas_of(world: InspectedWorld) -> Any:
     try:
         from ecsgen.checked.check import schemas_of
 
-        return schemas_of(world, None)
+        return schemas_of(cast("WorldBase", world), None)
     except (ImportError, OSError, TypeError, ValueError) as error:
         raise RequestError(404, f"there are no times: {error}") from None

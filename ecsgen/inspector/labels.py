@@ -35,24 +35,24 @@ class Labels:
 
     def of(self, entities: NDArray[np.uint64]) -> list[str | None]:
         """Return the label of each of a few entities, None without; called in ticks."""
-        found: list[str | None] = [None] * len(entities)
+        labels: list[str | None] = [None] * len(entities)
         for reader, field in self._sources:
-            left = np.array([k for k, label in enumerate(found) if not label], np.intp)
+            left = np.array([k for k, label in enumerate(labels) if not label], np.intp)
             if reader.owner != "entity" or not len(left):
                 continue
             rows = reader.find(entities[left])
             there = rows != NIL
             texts = _texts(reader.cells(field, rows[there]))
             for k, text in zip(left[there].tolist(), texts, strict=True):
-                found[k] = text or None
-        return found
+                labels[k] = text or None
+        return labels
 
     def of_rows(self, reader: ComponentReader, rows: NDArray[np.intp]) -> list[str | None]:
         """Return the label of each of a few rows: their own, else that of their owners."""
-        own = next((field for each, field in self._sources if each is reader), None)
-        texts = [] if own is None else _texts(reader.cells(own, rows))
+        field = next((name for each, name in self._sources if each is reader), None)
+        texts = [] if field is None else _texts(reader.cells(field, rows))
         if reader.owner != "entity":
-            return [text or None for text in texts] if own else [None] * len(rows)
+            return [text or None for text in texts] if field else [None] * len(rows)
         others = self.of(reader.owners(rows))
         return [text or other for text, other in zip(texts or others, others, strict=True)]
 

@@ -106,7 +106,8 @@ async def filtered_rows(
 ) -> NDArray[np.bool_]:
     """Return which rows fulfil all conditions."""
     masks = [
-        one.mask((await cache.column(reader, one.column, is_fresh=True)).cells) for one in filters
+        test.mask((await cache.column(reader, test.column, is_fresh=True)).cells)
+        for test in filters
     ]
     n = min(map(len, masks))  # rows may have come meanwhile
     both: NDArray[np.bool_] = np.all([mask[:n] for mask in masks], axis=0)

@@ -173,7 +173,6 @@ class Tables:
             return reader.owners(there), self._labels.of_rows(reader, there)
 
         owners, labels = await self._ask(read)
-        found = zip(owners.tolist(), wanted.tolist(), labels, strict=False)
         nodes = [
             {
                 reader.owner: str(owner),
@@ -181,7 +180,7 @@ class Tables:
                 "children": int(counts[child]),
                 "label": label,
             }
-            for owner, child, label in found
+            for owner, child, label in zip(owners.tolist(), wanted.tolist(), labels, strict=False)
             if child < len(counts)
         ]
         return {"n": n, "start": window.start, "nodes": nodes}

@@ -14,6 +14,7 @@ from ecsgen_runtime.snapshots.documents import SETTINGS
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.model import Project
 from ecsgen.model.snapshot_schema import Document
 from ecsgen.policies import list_keys
@@ -65,7 +66,7 @@ def refuse_pickle(file: Path) -> None:
         )
 
 
-def save_beside(world: Any, folder: Path, name: str) -> str:
+def save_beside(world: InspectedWorld, folder: Path, name: str) -> str:
     """Save a world as a new file in a folder, and return its name; columns of objects stay empty.
 
     Raises ValueError for a name that is there already, or leads out of the folder.
