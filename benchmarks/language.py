@@ -42,6 +42,14 @@ def fight(package: Any, count: int, seed: int) -> Any:
     return world.fight
 
 
+def wolves_on(package: Any, side: int) -> Any:
+    """Return the manager of 300 rows on a grid of so many cells along each axis."""
+    world, random = package.Wilds(ground=(side, side)), np.random.default_rng(1)
+    seats = world.ground.grid.at_many(random.integers(0, side, (300, 2)))
+    world.spawn(300, wolf={"seat": seats})
+    return world.wolf
+
+
 def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
     for backend, package in packages(folder, backends, SCHEMAS / "language.yaml").items():
         cells, random = package.CellManager(), np.random.default_rng(1)
@@ -49,6 +57,9 @@ def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
         cells.data.heat[:] = random.random(len(cells))
         questions = {name: getattr(cells, name) for name in ("alike", "hotter", "pulled")}
         yield Case.of(f"cells ask, {backend}", len(cells), questions)
+        small, large = (wolves_on(package, side) for side in (100, 1000))
+        grids = {"small grid": small.look, "100 times it": large.look, "farther": large.overlook}
+        yield Case.of(f"300 on a grid look around, {backend}", 300, grids)
         if backend == "numba":
             data, hand = cells.data, library("numba").njit(hand_written)
             by_hand = partial(hand, data.heat.reshape(200, 200), data.drift.reshape(200, 200))
@@ -63,7 +74,11 @@ def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
 def main() -> None:
     options = parsed(__doc__, rounds=5, backends=BACKENDS)
     with TemporaryDirectory() as folder:
-        table(cases(Path(folder), options.backends), options.rounds, ["alike", "by hand"])
+        table(
+            cases(Path(folder), options.backends),
+            options.rounds,
+            ["alike", "by hand", "small grid"],
+        )
 
 
 if __name__ == "__main__":

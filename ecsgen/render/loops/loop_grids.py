@@ -166,7 +166,7 @@ class GridNeighbours(NeighbourAccess):
     def _list_cells_lines(self, body: RowLoop) -> list[str]:
         near, on = self.join.near, self.on
         listed, count = self.listed, self.count
-        if on.occupant:
+        if on.occupant and not self.is_python:
             listed, count = self._around, self._cell_count
         radius = ""
         if isinstance(near.radius, tree.FieldValue):
@@ -185,9 +185,10 @@ class GridNeighbours(NeighbourAccess):
         if not reach:
             reach = self.reserve("reach")
             lines.append(f"{reach} = {self.axes_name}.reach({neighbourhood})")
-        lines.append(f"{listed} = {reach}[{self.own_cell}]")
-        if not on.occupant:
-            lines.append(f"{count} = len({listed})")
+        if on.occupant:
+            rows = f"{self._grids.occupancy(on.occupant)}.occupants({reach}, {self.own_cell})"
+            return [*lines, f"{listed} = {rows}"]
+        lines += [f"{listed} = {reach}[{self.own_cell}]", f"{count} = len({listed})"]
         if self.listed_offsets:
             lines.append(f"{self.listed_offsets} = {reach}.ways({self.own_cell})")
         return lines
@@ -203,12 +204,12 @@ class GridNeighbours(NeighbourAccess):
             arguments += owners or self._builder.hoist("nobody", "np.empty(0, np.uint64)")
             lines = [f"{self.count} = {function}_{self._grids.when}({arguments}, {self.listed})"]
             return lines + self._filter_members_lines()
-        rows = f"{occupancy}.occupants({self._around})"
+        lines = []
         if self._is_own_cell:
-            rows = f"{occupancy}.occupants_here({self.own_cell})"
+            lines.append(f"{self.listed} = {occupancy}.occupants_here({self.own_cell})")
         if owners:
-            rows = f"[r for r in {rows} if {owners}[r] != {owner}]"
-        lines = [f"{self.listed} = {rows}"]
+            others = f"[r for r in {self.listed} if {owners}[r] != {owner}]"
+            lines.append(f"{self.listed} = {others}")
         if own_row:
             lines.append(f"if {own_row} in {self.listed}:")
             lines.append(f"    {self.listed}.remove({own_row})")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from collections.abc import Collection
+from functools import cache, cached_property, lru_cache, partial
 from itertools import product
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,14 @@ from ...managers.policies.owners import Owned
 from ...tables.columns import owner_column
 from ..random_streams import draw_range
 from ..turns import living_rows
-from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
+from .grid_layout import (
+    FIRST_CELL,
+    Coordinates,
+    GridLayout,
+    are_in_reach,
+    neighbourhood_offsets,
+    ways_between,
+)
 from .grid_manager import GridManager
 from .occupants import Occupant
 
@@ -29,37 +37,81 @@ HEX: Final = "hex"
 
 _MAX_CACHED: Final = 1 << 21
 """Number of neighbours that are cached."""
-_BATCH: Final = 1 << 12
+_BATCH: Final = 1 << 10
 """Number of neighbours that are computed together: numpy takes as long for a few."""
+_SEARCHED: Final = 1000
+"""Number of cells in reach that cost as much as numpy takes to search few occupied cells."""
+_SPARSE: Final = 8
+"""Number of cells to a row from which on only occupied cells are kept."""
 
 
 class CellNeighbourhood(dict[int, list[int]]):
     """Cells in reach of each cell, by offset; none for a number below 0."""
 
-    __slots__ = ("_all_offsets", "_layout", "_offsets", "_steps")
-
     def __init__(self, layout: GridLayout, hood: str, radius: int, center: bool) -> None:
         self._layout = layout
-        self._steps = neighbourhood_offsets(layout, hood, radius, center)
-        self._all_offsets: list[list[int]] = self._steps.tolist()
+        self._reach = hood, radius
+        self._center = center
+        spans = [min(size, 2 * radius + 1) for size in layout.shape]
+        self._most = sum(spans) if hood == AXES else prod(spans)
+        """At least the number of cells in reach of a cell."""
         self._offsets: dict[int, list[list[int]]] = {}
+
+    @cached_property
+    def _steps(self) -> Coordinates:
+        return neighbourhood_offsets(self._layout, *self._reach, self._center)
+
+    @cached_property
+    def _all_offsets(self) -> list[list[int]]:
+        offsets: list[list[int]] = self._steps.tolist()
+        return offsets
+
+    @cached_property
+    def _shifts(self) -> list[int]:
+        """Distances in numbers to the cells in reach of a cell far from all borders."""
+        shifts: list[int] = (self._steps @ np.array(self._layout.strides)).tolist()
+        return shifts
+
+    @cached_property
+    def _inner(self) -> list[tuple[int, ...]]:
+        """Stride and size of each axis, and the coordinates between which no border is crossed."""
+        shape, steps = self._layout.shape, self._steps
+        low, high = -steps.min(axis=0, initial=0), shape - steps.max(axis=0, initial=0)
+        axes = zip(self._layout.strides, shape, low.tolist(), high.tolist(), strict=True)
+        return list(axes)
 
     def __missing__(self, cell: int) -> list[int]:
         if cell < 0:
             return []
-        self._find(cell)
+        if len(self) * len(self._steps) > _MAX_CACHED:
+            self.clear()
+            self._offsets.clear()
+        if all(low <= cell // stride % size < high for stride, size, low, high in self._inner):
+            self[cell], self._offsets[cell] = [cell + by for by in self._shifts], self._all_offsets
+        else:
+            self._find(cell)
         return self[cell]
 
     def ways(self, cell: int) -> list[list[int]]:
         """Return the offsets of the cells in reach of a cell."""
         return self._offsets[cell] if self[cell] else []
 
+    def occupied(self, cell: int, here: Collection[int]) -> list[int]:
+        """Return the cells in reach of a cell, itself too, in order: at least those that are
+        occupied; O(the fewer of cells in reach and occupied ones)."""
+        if cell < 0 or self._most < _SEARCHED + 2 * len(here):
+            return self[cell]
+        hood, radius = self._reach
+        cells = np.fromiter(here, np.int64, len(here))
+        ways = ways_between(self._layout, hood, cell, cells)
+        are_met = are_in_reach(ways, hood, radius)
+        order = np.lexsort(ways[are_met].T[::-1])
+        found: list[int] = cells[are_met][order].tolist()
+        return found
+
     def _find(self, cell: int) -> None:
-        """Compute the neighbours of a cell, and of cells beside it."""
+        """Compute the neighbours of a cell near a border, and of cells beside it."""
         count, axes = self._steps.shape
-        if len(self) * count > _MAX_CACHED:
-            self.clear()
-            self._offsets.clear()
         layout, batch = self._layout, 1 + _BATCH // (1 + count)
         first = cell - cell % batch
         cells = np.arange(first, min(first + batch, layout.cells))
@@ -165,10 +217,10 @@ class OccupancyIndex:
         self.starts, self.rows = (array.tolist() for array in manager._occupants())
         self.empty: list[int] | None = None
 
-    def occupants(self, cells: list[int]) -> list[int]:
-        """Return the rows on cells, in their order."""
+    def occupants(self, reach: CellNeighbourhood, cell: int) -> list[int]:
+        """Return the rows on the cells in reach of a cell, in their order."""
         starts, rows = self.starts, self.rows
-        return [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
+        return [row for near in reach[cell] for row in rows[starts[near] : starts[near + 1]]]
 
     def occupants_here(self, cell: int) -> list[int]:
         """Return the rows on one cell, none if it is below 0."""
@@ -179,6 +231,11 @@ class OccupancyIndex:
         """Return the first row on a cell, or -1."""
         start = self.starts[cell]
         return self.rows[start] if start < self.starts[cell + 1] else -1
+
+    def count(self, cell: int) -> int:
+        """Return the number of rows on a cell."""
+        count: int = self.starts[cell + 1] - self.starts[cell]
+        return count
 
 
 class LiveOccupancy:
@@ -198,10 +255,10 @@ class LiveOccupancy:
     def _put(self, cell: int, row: int) -> None:
         self.here.setdefault(cell, {})[row] = None
 
-    def occupants(self, cells: list[int]) -> list[int]:
-        """Return the rows on cells, in their order."""
+    def occupants(self, reach: CellNeighbourhood, cell: int) -> list[int]:
+        """Return the rows on the cells in reach of a cell, in their order."""
         here = self.here
-        return [row for cell in cells if cell in here for row in here[cell]]
+        return [row for near in reach.occupied(cell, here) if near in here for row in here[near]]
 
     def occupants_here(self, cell: int) -> list[int]:
         """Return the rows on one cell."""
@@ -262,9 +319,9 @@ class ExclusiveOccupancy(LiveOccupancy):
     def _put(self, cell: int, row: int) -> None:
         self.here[cell] = row
 
-    def occupants(self, cells: list[int]) -> list[int]:
+    def occupants(self, reach: CellNeighbourhood, cell: int) -> list[int]:
         here = self.here
-        return [here[cell] for cell in cells if cell in here]
+        return [here[near] for near in reach.occupied(cell, here) if near in here]
 
     def occupants_here(self, cell: int) -> list[int]:
         return [self.here[cell]] if cell in self.here else []
@@ -280,7 +337,12 @@ class ExclusiveOccupancy(LiveOccupancy):
         self._clear(cell)
 
 
-occupancy_index: Final = OccupancyIndex
+def occupancy_index(manager: Occupant) -> OccupancyIndex | LiveOccupancy:
+    """Return the occupants of each cell before the kernel; O(n) where few rows stand on a large
+    grid, else O(n + cells)."""
+    if manager.data.n * _SPARSE < len(manager._grid):
+        return live_occupancy(manager, False)
+    return OccupancyIndex(manager)
 
 
 def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
@@ -326,15 +388,16 @@ def cell_has_capacity(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacit
     return 0 <= cell < axes.cells and not (capacity and occupancy.count(cell) >= capacity)
 
 
-def is_full_before(occupancy: OccupancyIndex, axes: GridAxes, id: Any, capacity: int) -> bool:
-    """Return True if a cell had no room for one more row before the kernel, or is none."""
-    cell, starts = int(id) - FIRST_CELL, occupancy.starts
-    return not 0 <= cell < axes.cells or bool(starts[cell + 1] - starts[cell] >= capacity)
-
-
-def is_full_now(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacity: int) -> bool:
+def is_full_now(
+    occupancy: OccupancyIndex | LiveOccupancy, axes: GridAxes, id: Any, capacity: int
+) -> bool:
     """Return True if a cell has no room for one more row, or is none."""
-    return not cell_has_capacity(occupancy, axes, id, capacity)
+    cell = int(id) - FIRST_CELL
+    return not 0 <= cell < axes.cells or occupancy.count(cell) >= capacity
+
+
+is_full_before: Final = is_full_now
+"""The same before the kernel."""
 
 
 def reserve_cell(occupancy: LiveOccupancy, id: Any) -> None:
@@ -358,9 +421,9 @@ def id_of_cell(cell: int) -> int:
     return FIRST_CELL + int(cell)
 
 
-def is_occupied_before(occupancy: OccupancyIndex, cell: int) -> bool:
+def is_occupied_before(occupancy: OccupancyIndex | LiveOccupancy, cell: int) -> bool:
     """Return True if a cell had a row before the kernel."""
-    return bool(occupancy.starts[cell] < occupancy.starts[cell + 1])
+    return occupancy.count(cell) > 0
 
 
 def is_occupied_now(occupancy: LiveOccupancy, cell: int) -> bool:

@@ -86,17 +86,31 @@ def neighbourhood_offsets(
     if hood == HEXAGONAL:
         offsets = _offsets_of_fewest_steps(layout, offsets)
         offsets = offsets[np.lexsort(offsets.T[::-1])]
-    far = np.abs(offsets)
-    is_met = np.ones(len(offsets), np.bool_)
-    if hood == "von_neumann":
-        is_met = far.sum(axis=1) <= radius
-    elif hood == "axes":
-        is_met = (far > 0).sum(axis=1) <= 1
-    elif hood == HEXAGONAL:
-        is_met = hexagon_steps(offsets) <= radius
+    is_met: NDArray[np.bool_] = are_in_reach(offsets, hood, radius)
     if not center:
-        is_met &= far.any(axis=1)
+        is_met &= offsets.any(axis=1)
     return offsets[is_met]
+
+
+def are_in_reach(offsets: NDArray[np.int64], hood: str, radius: int) -> NDArray[np.bool_]:
+    """Return a mask of the offsets, shape (k, axes), that a hood reaches."""
+    if hood == HEXAGONAL:
+        return hexagon_steps(offsets) <= radius
+    far = np.abs(offsets)
+    if hood == "von_neumann":
+        return np.asarray(far.sum(axis=1) <= radius)
+    is_met = far.max(axis=1) <= radius
+    if hood == "axes":
+        is_met &= (far > 0).sum(axis=1) <= 1
+    return np.asarray(is_met)
+
+
+def ways_between(
+    layout: GridLayout, hood: str, cell: int, others: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the offsets from one cell to others, as `neighbourhood_offsets` has them."""
+    moves = shortest_moves(layout, layout.unravel(others) - layout.unravel(np.array([cell])))
+    return _offsets_of_fewest_steps(layout, moves) if hood == HEXAGONAL else moves
 
 
 def hexagon_steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

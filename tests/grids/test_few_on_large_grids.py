@@ -1,0 +1,79 @@
+"""Few rows on a large grid: rows are searched instead of cells, in the same order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ecsgen_runtime.kernels.grids import cell_occupancy
+from ecsgen_runtime.kernels.grids.cell_occupancy import CellNeighbourhood
+from ecsgen_runtime.kernels.grids.grid_layout import HOODS, GridLayout
+
+from ecsgen.config import BACKENDS
+from tests.support.world_package import world_package
+
+
+@pytest.mark.parametrize("hood", HOODS)
+def test_occupied_cells_are_found_as_cells_are(hood: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cell_occupancy, "_SEARCHED", -1000)
+    random = np.random.default_rng(3)
+    for _ in range(60):
+        axes = 2 if hood == "hex" else int(random.integers(1, 4))
+        shape = tuple(random.integers(1, 9, axes).tolist())
+        layout = GridLayout(shape, tuple((random.random(axes) < 0.5).tolist()))
+        here = dict.fromkeys(random.integers(0, layout.cells, 6).tolist())
+        reach = CellNeighbourhood(layout, hood, int(random.integers(-1, 6)), True)
+        for cell in range(-1, layout.cells):
+            wanted = [near for near in reach[cell] if near in here]
+            assert reach.occupied(cell, here) == wanted
+
+
+def test_cells_far_from_borders_have_the_neighbours_of_all() -> None:
+    for wrap in ((True, True), (False, True), (False, False)):
+        layout = GridLayout((7, 9), wrap)
+        one, all_ = (CellNeighbourhood(layout, "moore", 2, False) for _ in range(2))
+        all_._find(0)
+        for cell in range(layout.cells):
+            assert one[cell] == all_[cell]
+            assert one.ways(cell) == all_.ways(cell)
+
+
+SCHEMA = """
+component: Ground
+grid: {shape: [400, 300], wrap: [true, false], hood: HOOD}
+fields: {height: f32}
+---
+component: Wolf
+fields: {seat: id<Ground>, hunger: f64, met: i64, worst: f64, felt: f64, seen: i64}
+on: {field: seat, capacity: CAPACITY}
+kernels:
+  look:
+    near: 90
+    steps: ["met = count()", "worst = max(other.hunger)", "felt = sum(other.hunger * distance)"]
+  wander:
+    turns: random
+    near: 90
+    steps:
+      - seen = seen * 31 + count(other.hunger > hunger)
+      - felt += nearest(other.hunger)
+      - seat = cell_at(Ground, coords(seat) + vec(1, 0))
+"""
+
+
+@pytest.mark.parametrize(("hood", "capacity"), [("moore", 1), ("hex", 3)])
+def test_rows_are_searched_with_the_same_bits(hood: str, capacity: int) -> None:
+    pytest.importorskip("numba")
+    text = SCHEMA.replace("HOOD", hood).replace("CAPACITY", str(capacity))
+    found = []
+    for backend in BACKENDS:
+        package = world_package(text, f"few_{hood}{capacity}_{backend}", backend)
+        world, random = package.World(), np.random.default_rng(5)
+        cells = random.choice(400 * 300, 40, replace=False)
+        seats = cells.astype(np.uint64) + np.uint64(1 << 32)
+        world.spawn(40, wolf={"seat": seats, "hunger": random.random(40)})
+        wolves = world.wolf
+        wolves.look()
+        assert wolves.data.met.sum() > 0
+        wolves.wander()
+        names = ("met", "worst", "felt", "seen", "seat")
+        found.append([getattr(wolves.data, name).tobytes() for name in names])
+    assert found[0] == found[1]
