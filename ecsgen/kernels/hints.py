@@ -82,6 +82,7 @@ _LETTERS: Final = (
     (r"\bthen\b", _CHOICE),
     (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
     (r"^\s*(if|elif|else|for|while)\b[^:]*$", "end the line with ':' and indent its steps below"),
+    (r"^\s*(elif\b|else\s*:)", "it goes on from an 'if' of the same text, at the same indentation"),
     (r"\belif\b", "write `a if c else b if d else e`"),
     (r"!(?!=)", "write 'not' for conditions"),
     (r"\+\+|--\s*$", "write `x += 1`"),

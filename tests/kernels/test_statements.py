@@ -10,7 +10,7 @@ import pytest
 from ecsgen_testing.reference.random_numbers import MASK, call_key, mix, row_stem, unit_number, word
 
 from ecsgen.config import BACKENDS, Backend
-from tests.support.world_package import world_package
+from tests.support.world_package import checked, world_package
 
 SCHEMA = """\
 component: Walker
@@ -326,3 +326,12 @@ def test_a_loop_that_is_cut_off_gives_a_warning(backend: Backend, rows: Any) -> 
     for kernel, name in ((w.body.own, "Body.own"), (w.all_, "all_")):
         with pytest.warns(RuntimeWarning, match=f"^{name}: .* cut off {times}$"):
             kernel(rows=rows)
+
+
+@pytest.mark.parametrize("line", ["elif k > 1:", "else:"])
+def test_what_goes_on_from_no_if_says_so(line: str) -> None:
+    steps = f"      k = 1\n      {line}\n          k = 2\n"
+    text = f"component: Body\nfields: {{k: f64}}\nkernels:\n  own:\n    steps: |\n{steps}"
+    (error,) = checked(text)[1]
+    assert (error.code, error.mark.line) == ("E112", 7)
+    assert "it goes on from an 'if' of the same text" in error.hint
