@@ -27,18 +27,24 @@ OURS = join(realpath(Path(__file__).parents[2]), "")
 def uncompiled() -> Iterator[None]:
     """Leave the loops of packages that are imported meanwhile to Python: numba takes 20 s for some.
 
-    What they call of the library is there before, compiled, for it stays for all other tests.
+    What they call of the library is there before, compiled, for it stays for all other tests; but
+    their draws are Python's, for what compiled ones return to Python has lost its type.
     """
     config = pytest.importorskip("numba").config
     library = import_module("ecsgen_runtime")
+    draws = f"{library.__name__}.kernels.compiled_random_streams"
     for module in walk_packages(library.__path__, f"{library.__name__}."):
         if ".compiled_" in module.name:
             import_module(module.name)
     before, config.DISABLE_JIT = config.DISABLE_JIT, True
+    compiled = sys.modules.pop(draws)
     try:
+        import_module(draws)
         yield
     finally:
         config.DISABLE_JIT = before
+        sys.modules[draws] = compiled
+        vars(sys.modules[f"{library.__name__}.kernels"])["compiled_random_streams"] = compiled
 
 
 @cache
