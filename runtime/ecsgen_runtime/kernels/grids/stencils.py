@@ -236,11 +236,16 @@ def fold_some(fold: np.ufunc, total: NDArray[Any], values: Any, mask: Any) -> No
         before = total[..., rows]
         fold(total, values, out=total)
         total[..., rows] = before
-    elif fold is np.add and np.shape(values) == mask.shape:
+    elif np.shape(values) == mask.shape:
         kind = _OF_BYTES[values.itemsize]
-        bits = np.negative(mask.view(np.int8)).astype(kind)  # takes half the time of np.where
-        np.bitwise_and(bits, values.view(kind), out=bits)
-        total += bits.view(values.dtype)
+        bits = np.negative(mask.view(np.int8)).astype(kind)  # np.where takes two to four times it
+        if fold is np.add:
+            np.bitwise_and(bits, values.view(kind), out=bits)
+        else:
+            neutral = values.dtype.type(extreme_of_none(fold, total.dtype)).view(kind)
+            np.bitwise_and(bits, values.view(kind) ^ neutral, out=bits)
+            bits ^= neutral
+        fold(total, bits.view(values.dtype), out=total)
     else:
         neutral = 0 if fold is np.add else extreme_of_none(fold, total.dtype)
         fold(total, np.where(mask, values, values.dtype.type(neutral)), out=total)
