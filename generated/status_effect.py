@@ -44,6 +44,7 @@ from ecsgen_runtime.managers.policies.ids import IdRows, Ids
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
 from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.policies.references import CollectedReferences
 from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
 from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
 from ecsgen_runtime.values.field_tables import component_fields
@@ -318,13 +319,14 @@ class StatusEffectData(LinkedRows, IdRows):
         self._icon_column[dst] = self._icon_column[src]
 
 
-class StatusEffectManager(Many, Sparse, Ids, Gc):
+class StatusEffectManager(CollectedReferences, Many, Sparse, Ids, Gc):
     """Manager of every StatusEffect: lookup sparse, instances many, destroy gc.
 
     One effect that an entity is under.
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
+    ON_DELETE: ClassVar = {"caster": False}
     PARTS: ClassVar = ManagerParts(
         row=StatusEffect,
         accessors=("packed",),

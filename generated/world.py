@@ -81,6 +81,7 @@ from ecsgen_runtime.world.entity_views import (
 from ecsgen_runtime.world.groups import Group, GroupMember
 from ecsgen_runtime.world.queries.join_rows import member_row_array
 from ecsgen_runtime.world.queries.query import QueryMatch, RowQuery
+from ecsgen_runtime.world.references import ReferencesWorld
 from ecsgen_runtime.world.signatures import ComponentFlags, SignatureWorld
 from ecsgen_runtime.world.ticking import keyword_only
 from numpy.typing import ArrayLike, NDArray
@@ -1078,6 +1079,7 @@ class ActorsGroup(Group):
 
 class Game(
     SeededWorld,
+    ReferencesWorld,
     RecordingWorld,
     SignatureWorld[Signature],
     ArchetypeWorld,

@@ -96,6 +96,8 @@ class Field:
     split: bool = False
     is_cell_reference: bool = False  # its value is the cell of a grid on which the row stands
     is_end: bool = False  # its value is the entity at an end of the row, which is a link
+    on_delete: str = "keep"  # what becomes of the row when the entity dies that it refers to
+    is_sorted: bool = False  # rows are found by its value when an entity dies
     options: tuple[tuple[str, Any], ...] = ()  # policies by key: kernels only read such fields
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
@@ -103,6 +105,11 @@ class Field:
     def is_cold(self) -> bool:
         """True if the field is tagged cold."""
         return "cold" in self.tags
+
+    @property
+    def is_guarded(self) -> bool:
+        """True if writes do more than to fill a cell, so that views are read-only."""
+        return bool(self.options) or self.is_cell_reference or self.is_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +389,12 @@ class Component:
     @property
     def knows_entities(self) -> bool:
         """True if rows without owners refer to entities that their manager looks at."""
-        return self.owner == "none" and self.network is not None
+        return self.owner == "none" and (self.network is not None or bool(self.on_delete))
+
+    @property
+    def on_delete(self) -> dict[str, str]:
+        """Return what becomes of a row when an entity dies, by the field that refers to it."""
+        return {f.name: f.on_delete for f in self.fields if f.on_delete != "keep"}
 
     @property
     def sees_ghosts(self) -> bool:

@@ -151,6 +151,7 @@ def _component(component: Component) -> Document:
                 else {"from": network.first, "to": network.second}
             ),
             unique={f.name: f.type.text for f in component.fields if "unique" in dict(f.options)},
+            on_delete=component.on_delete,
             archetypes=bool(component.chunk),
             kernels=_kernels(component.kernels),
             reductions=_reductions(component.reductions),

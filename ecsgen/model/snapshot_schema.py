@@ -62,6 +62,8 @@ def _component(component: Component) -> Document:
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
         **{key: getattr(component, key) for key in _POLICIES},
+        # of rows without owners it is about references, of which files say nothing
+        "destroy": component.destroy if component.owner == "entity" else "gc",
         **(rows_on if grid is None else {"grid": len(grid.shape)}),
         **dict(component.options),
         "fields": {field.name: _field(field) for field in component.fields},

@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from typing import Any, Literal
 
 from ecsgen.model import Component
-from ecsgen.policies.policy import Key, Policy
+from ecsgen.policies.policy import Key, Policy, set_keys
 
 __all__ = ["Policy", "field_words", "list_keys", "list_policies", "max_rows", "select_policies"]
 
@@ -36,7 +36,7 @@ def list_keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
 
 def field_words(spec: object) -> list[tuple[str, str]]:
     """Return the keys of policies in a field's document, each with a word for such fields."""
-    return [(key.name, key.is_what) for key in list_keys("field") if getattr(spec, key.name)]
+    return [(key.name, key.is_what) for key in set_keys(list_keys("field"), spec)]
 
 
 def max_rows(component: Component) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from ecsgen.model import Component, FieldType
+from ecsgen.model import Component, Field, FieldType
 from ecsgen.policies.policy import Key, Policy, Refusal
 from ecsgen.policies.unique import reject_search
 
@@ -29,15 +29,20 @@ KEY: Final[Key[bool]] = Key(
 )
 
 
+def is_sorted(field: Field) -> bool:
+    """Return True if rows are found by the value of a field, with or without public methods."""
+    return KEY.value(field) or field.is_sorted
+
+
 def is_indexed(component: Component, name: str) -> bool:
     """Return True if a component keeps an index of the field with a name."""
-    return any(field.name == name and KEY.value(field) for field in component.fields)
+    return any(field.name == name and is_sorted(field) for field in component.fields)
 
 
 INDEX = Policy(
     name="index",
     keys=(KEY,),
-    applies=lambda c: any(KEY.value(field) for field in c.fields),
+    applies=lambda c: any(map(is_sorted, c.fields)),
     order=-11,  # before `unique`, whose fields it leaves alone
     manager_base="Indexed",
     rows_base="IndexedRows",

@@ -52,7 +52,8 @@ def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
         yield "owner", "instances"
     if spec.lookup != "sparse":
         yield "owner", "lookup"
-    if spec.destroy != "gc":
+    refers = any(field.on_delete != "keep" for field in spec.long_fields.values())
+    if spec.destroy != "gc" and not (spec.destroy == "callback" and refers):
         yield "owner", "destroy"
     if not spec.ids and "ids" in spec.model_fields_set:
         yield "owner", "ids"

@@ -203,6 +203,8 @@ class Key(Generic[T]):
     methods: tuple[str, ...] = ()
     """Methods of managers for a field `x`, such as `find_{x}`."""
     method_is: str = ""
+    is_attribute: bool = False
+    """True if fields have an attribute for it, because it guards no writes."""
 
     def value(self, holder: Component | Field) -> T:
         """Return the value of a component or field."""
@@ -221,5 +223,10 @@ class Key(Generic[T]):
 
 def collect_options(keys: Iterable[Key[Any]], spec: object) -> tuple[tuple[str, Any], ...]:
     """Return the keys that a part of a document has, with their values."""
-    values = ((key.name, getattr(spec, key.name)) for key in keys)
+    values = ((key.name, getattr(spec, key.name)) for key in keys if not key.is_attribute)
     return tuple((name, value) for name, value in values if value)
+
+
+def set_keys(keys: Iterable[Key[Any]], spec: Any) -> list[Key[Any]]:
+    """Return the keys that a part of a document has on."""
+    return [key for key in keys if getattr(spec, key.name) != key.off]

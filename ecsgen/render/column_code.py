@@ -599,7 +599,7 @@ class CheckedColumnCode(ColumnCode):
     @property
     def guard(self) -> str:
         assert self.field is not None
-        if index.KEY.value(self.field):
+        if index.is_sorted(self.field):
             return "index"
         if unique.KEY.value(self.field):
             return "unique"
@@ -624,7 +624,5 @@ class CheckedColumnCode(ColumnCode):
 def make_column_code(column: Column, component: str, before: int) -> ColumnCode:
     """Return a column of the rows' buffer as templates need it."""
     field = column.field
-    is_checked = field is not None and bool(
-        field.options or field.is_cell_reference or field.is_end
-    )
+    is_checked = field is not None and field.is_guarded
     return (CheckedColumnCode if is_checked else ColumnCode)(column, component, before)

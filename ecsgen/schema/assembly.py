@@ -29,7 +29,7 @@ from ecsgen.schema.names import (
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
 from ecsgen.schema.schedules import check_schedules
 from ecsgen.schema.settings import build_settings, with_settings
-from ecsgen.schema.shards import check_ghost_fields, check_shard_names
+from ecsgen.schema.shards import check_ghost_fields, check_references, check_shard_names
 from ecsgen.schema.type_parser import TypeScope
 from ecsgen.schema.world import build_world, find_valid_sources
 
@@ -73,6 +73,7 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
         of_world = {""} if _is_complete(world_draft) else set()
         check_schedules(world, components, complete | of_world, diagnostics)  # E514
         check_ghost_fields(world_draft, world, components)  # E517
+        check_references(world_draft, declared, components)  # E526
     history = build_history(drafts, diagnostics)  # E101, E509, E513, E514
     if not diagnostics and drafts.worlds:
         check_chunk(drafts.worlds[0], typed)  # E511

@@ -24,6 +24,7 @@ from ecsgen.model.columns import chunk_row_bytes, chunk_rows, round_to_cache_lin
 from ecsgen.model.typed_tree import PARENT
 from ecsgen.policies import list_keys, max_rows
 from ecsgen.policies.policy import collect_options
+from ecsgen.policies.references import KEY as ON_DELETE
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default, empty_default
 from ecsgen.schema.derived_values import type_derived_values
@@ -64,7 +65,7 @@ def build_component(
     component = Component(
         name=draft.name,
         module=module_name(draft.name),
-        fields=mark_ends(fields, network),
+        fields=mark_ends(fields, network, spec.destroy == "callback"),
         doc=spec.doc,
         owner=spec.owner,
         instances=spec.instances,
@@ -158,19 +159,21 @@ class _Builder:
             unit=spec.unit,
             tags=tuple(spec.tags),
             split=spec.split,
+            on_delete=getattr(spec, ON_DELETE.name),
             options=collect_options(list_keys("field"), spec),
             marks={"type": mark, **self._draft.key_marks(*path), "": self._draft.key_mark(*path)},
         )
 
     def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
         draft, path = self._draft, ("fields", name)
-        for key, _ in collect_options(list_keys("field"), spec):
-            refusal = _KEYS[key].reject(draft.spec, spec, type_)
+        written = [k for k in list_keys("field") if k.name in spec.model_fields_set]
+        for key in (k for k in written if k.is_attribute or getattr(spec, k.name) != k.off):
+            refusal = key.reject(draft.spec, spec, type_)
             if refusal is not None:
                 mark = draft.key_mark(*(path if refusal.is_of_field else ()), refusal.key)
                 why = f"{refusal.why} on line {mark.line}"
-                message = f"the field {quote(name)} cannot be {_KEYS[key].is_what}: {why}"
-                self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
+                message = f"the field {quote(name)} cannot be {key.is_what}: {why}"
+                self._draft.report(key.refusal, message, draft.key_mark(*path, key.name))
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:
         seen: set[str] = set()

@@ -66,8 +66,20 @@ def _is_end(
     return not why
 
 
-def mark_ends(fields: tuple[Field, ...], network: Network | None) -> tuple[Field, ...]:
-    """Return fields of which the ends of links know that they are."""
+def mark_ends(
+    fields: tuple[Field, ...], network: Network | None, follows_deaths: bool
+) -> tuple[Field, ...]:
+    """Return fields of which the ends of links know that they are.
+
+    `follows_deaths`: links that refer to an entity are looked for as soon as it dies.
+    """
     if network is None:
         return fields
-    return tuple(replace(field, is_end=field.name in network.ends) for field in fields)
+    return tuple(
+        (
+            replace(field, is_end=True, is_sorted=follows_deaths and field.on_delete != "keep")
+            if field.name in network.ends
+            else field
+        )
+        for field in fields
+    )

@@ -130,8 +130,8 @@ class _Kernels:
         despawned = [target.component for target in targets if isinstance(target, Despawn)]
         self._changed.update(filter(None, despawned))
         if not all(despawned):  # entities, with all rows that go with them
-            owned = (c for c in self._components.values() if c.owner == "entity")
-            self._changed.update(c.name for c in owned if c.destroy != "manual")
+            affected = (c for c in self._components.values() if c.owner == "entity" or c.on_delete)
+            self._changed.update(c.name for c in affected if c.destroy != "manual")
 
     def _check(self, entry: str, kernel: Kernel, mark: Mark) -> None:
         rows = self._world.members_of(entry.rpartition(".")[0] or kernel.over)

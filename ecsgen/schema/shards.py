@@ -35,6 +35,20 @@ def check_ghost_fields(
             check.fields(kernel)
 
 
+def check_references(
+    draft: Declaration[WorldSpec], drafts: Components, components: Mapping[str, Component]
+) -> None:
+    """Report E526 for rows that would change when an entity dies: it may be elsewhere."""
+    if draft.spec.shards is None:
+        return
+    why = f"does not go with 'shards' ({draft.key_mark('shards').place})"
+    for name, component in components.items():
+        for field, effect in component.on_delete.items():
+            mark = drafts[name].key_mark("fields", field, "on_delete")
+            message = f"'on_delete: {effect}' {why}: who is not here may be elsewhere"
+            drafts[name].report("E526", message, mark)
+
+
 @dataclass(frozen=True, slots=True)
 class _GhostCheck:
     draft: Declaration[WorldSpec]

@@ -10,6 +10,7 @@ from ecsgen_testing import (
     ids,
     owned,
     packed,
+    references,
     row_proxies,
     state_machine,
     subject,
@@ -27,7 +28,6 @@ under_test = subject.Subject(
         subject.Enum("effect", enums.Effect(0), enums.Effect, "u8"),
         subject.Float("strength", 1.0, "f32"),
         subject.Float("remaining", 5.0, "f32"),
-        subject.Handle("caster", 0),
         subject.Handle("icon", 0),
     ),
     columns=(
@@ -45,10 +45,13 @@ under_test = subject.Subject(
     ),
     tagged={"hot": ("effect", "strength", "remaining"), "cold": ("caster", "icon")},
     capacity=0,
+    apart=(subject.Handle("caster", 0),),
+    on_delete={"caster": "clear"},
 )
 
 
 class TestStatusEffect(
+    references.CollectedReferencesCases,
     owned.SparseCases,
     buffers.DoublingCases,
     destroy.GcCases,
@@ -63,6 +66,7 @@ class TestStatusEffect(
 
 
 class _Machine(
+    references.CollectedReferencesRules,
     owned.SparseRules,
     buffers.DoublingRules,
     destroy.GcRules,

@@ -50,10 +50,13 @@ class GcRules(OwnedRules):
                 went += self.leave([row])
         return went
 
+    def stale(self) -> list[int]:
+        """Return the rows that `collect` removes."""
+        return [row for row in self.used() if self.at(row).owner not in self.alive]
+
     @rule()
     def collect(self) -> None:
-        dead = [row for row in self.used() if self.at(row).owner not in self.alive]
-        assert self.manager.collect() == self.leave(dead)
+        assert self.manager.collect() == self.leave(self.stale())
 
 
 class GcCases(OwnedCases):
@@ -117,7 +120,11 @@ class CallbackRules(OwnedRules):
     """Rows are removed at once when their entity dies."""
 
     def died(self, chosen: Sequence[int]) -> None:
-        self.leave([row for entity in chosen for row in self.rows_of(entity)])
+        self.leave(self.falling(chosen))
+
+    def falling(self, chosen: Sequence[int]) -> list[int]:
+        """Return the rows that go when entities die."""
+        return [row for entity in chosen for row in self.rows_of(entity)]
 
 
 class CallbackCases(OwnedCases):

@@ -196,7 +196,7 @@ class UnownedCases(Cases):
         return int(m.resolve(owner))
 
     def test_creation_returns_ids(self, m: Any) -> None:
-        for name in ("entity", "lookup", "remove", "ensure", "collect"):
+        for name in ("entity", "lookup", "remove", "ensure", "gc"):
             assert not hasattr(m, name)
         assert not hasattr(m.data, "entity")
         id = m.create()

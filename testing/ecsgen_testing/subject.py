@@ -372,8 +372,11 @@ class Subject:
     allow rows on no cell."""
     grid: Any = None
     """The manager of the cells."""
-    ends: tuple[Field, ...] = ()
-    """The fields with the ends of a link, whose columns are read-only; not among `fields`."""
+    apart: tuple[Field, ...] = ()
+    """Fields that are not among `fields`: the ends of a link, whose columns are read-only, and
+    fields of entities whose deaths clear them or remove the row."""
+    on_delete: Mapping[str, str] = field(default_factory=dict)
+    """By field: what becomes of a row when the entity dies that it refers to."""
     knows_entities: bool = False
     """True if rows have no owners, and their manager takes the entity manager."""
 
@@ -413,7 +416,7 @@ class Subject:
     @property
     def every(self) -> tuple[Field, ...]:
         """All fields, in any order."""
-        return self.fields + self.places + self.ends
+        return self.fields + self.places + self.apart
 
     @property
     def takes_repeats(self) -> bool:
@@ -462,7 +465,7 @@ class Subject:
 
     def read(self, values: Mapping[str, Any]) -> Any:
         """Return the row that reads back after it was created from some values."""
-        seen = self.fields + self.places + self.ends
+        seen = self.fields + self.places + self.apart
         read = {f.name: f.read(values.get(f.name, f.default)) for f in seen}
         return self.row(**read, **self.hidden())
 
@@ -484,7 +487,7 @@ class Subject:
 
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
-        seen = self.fields + self.places + self.ends
+        seen = self.fields + self.places + self.apart
         cells = {f.name: getattr(manager, f.name)(row) for f in seen}
         return self.row(**cells, **self.hidden())
 

@@ -82,7 +82,7 @@ def test_keys_mean_the_same_in_files() -> None:
         for number in (spans[key.name][0] - 1, spans[key.name][-1] + 1):
             with pytest.raises(ValidationError):
                 form.validate_python(number)
-    assert {key.name for key in policies.list_keys("field")} == {"unique", "index"}
+    assert {key.name for key in policies.list_keys("field")} == {"unique", "index", "on_delete"}
 
 
 def test_each_policy_and_part_is_in_use(project: Project) -> None:
@@ -93,7 +93,8 @@ def test_each_policy_and_part_is_in_use(project: Project) -> None:
         for part in collect_features(component, policies.select_policies(component))
     }
     apart = {"ghost_holder", "ghost_space", "cells", "occupant"}
-    apart |= {"directed", "mutual", "knows_entities"}
+    apart |= {"directed", "mutual", "knows_entities", "unowned_collected", "unowned_followed"}
+    apart |= {"followed_references"}
     assert {policy.name for policy in policies.list_policies()} - apart <= used
 
 

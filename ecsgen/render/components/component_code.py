@@ -65,8 +65,7 @@ def shows_view(code: ColumnCode) -> bool:
 def reads_its_cell(code: ColumnCode) -> bool:
     """Check that a manager's accessor returns the cell as it is, and its setter writes it alone."""
     assert code.field is not None
-    is_guarded = code.field.options or code.field.is_cell_reference or code.field.is_end
-    is_alone = not is_guarded and not isinstance(code, ColdFieldCode)
+    is_alone = not code.field.is_guarded and not isinstance(code, ColdFieldCode)
     return is_alone and code.has_cells and not code.is_packed and not code.is_enum
 
 

@@ -80,7 +80,7 @@ class ComponentTests:
         """Fields without policies, as an argument of the subject."""
         known = [f for fields in self._guarded.values() for f in fields]
         fields = self.component.fields
-        plain = [_field(f) for f in fields if not (f in known or f.is_cell_reference or f.is_end)]
+        plain = [_field(f) for f in fields if f not in known and _is_plain(f)]
         return collection("fields=", plain, 4) + ","
 
     @property
@@ -110,15 +110,20 @@ class ComponentTests:
         if self.code.cold:
             columns = [_column(code.column) for code in self.code.cold.stored]
             lines.append(collection("cold_columns=", columns, 4).lstrip())
-        if indexed := [literal(f.name) for f in fields if INDEX_KEY.value(f)]:
+        if indexed := [literal(f.name) for f in fields if INDEX_KEY.value(f) and _is_plain(f)]:
             lines.append(collection("indexed=", indexed, 4).lstrip())
         for key, guarded in self._guarded.items():
             lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
         if self.grid:
             references = [_field(f) for f in fields if f.is_cell_reference]
             lines += [collection("places=", references, 4).lstrip(), f"grid={self.grid}"]
-        if ends := [_field(f) for f in fields if f.is_end and not f.options]:
-            lines.append(collection("ends=", ends, 4).lstrip())
+        known = [f for guarded in self._guarded.values() for f in guarded]
+        known += [f for f in fields if _is_plain(f) or f.is_cell_reference]
+        if apart := [_field(f) for f in fields if f not in known]:
+            lines.append(collection("apart=", apart, 4).lstrip())
+        if on_delete := self.component.on_delete:
+            pairs = (f"{literal(name)}: {literal(effect)}" for name, effect in on_delete.items())
+            lines.append(f"on_delete={{{', '.join(pairs)}}}")
         if self.component.knows_entities:
             lines.append("knows_entities=True")
         if self.component.reserve:
@@ -152,6 +157,11 @@ class ComponentTests:
             arguments = [f"manager.{field.name}(row)", _default(field, is_read=True)]
             lines.append(call("assert subject.same", arguments, 4))
         return lines
+
+
+def _is_plain(field: Field) -> bool:
+    """Return True if tests of any policy may give a field any value."""
+    return not (field.is_cell_reference or field.is_end) and field.on_delete == "keep"
 
 
 def _field(field: Field) -> str:

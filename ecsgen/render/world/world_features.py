@@ -83,6 +83,12 @@ FEATURES: Final = (
         base=lambda project: "SettingsWorld",
         attributes=lambda project: ("settings",),
     ),
+    # rows without owners that collect, or fields that refer to the dead
+    WorldFeature(
+        name="references",
+        applies=lambda project: any(c.on_delete and c.destroy == "gc" for c in project.components),
+        base=lambda project: "ReferencesWorld",
+    ),
     # the time, if kernels or schedules use it
     WorldFeature(
         name="ticking",

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from .neighbours import Surroundings
 from .schema import SETTINGS, Kernel
 from .scopes import Index, Names, Scope
-from .values import Value, binary, replaced
+from .values import Value, binary, replaced, value
 from .world import Change, Row, Spawn, World
 
 Message: TypeAlias = tuple[Row, str, Index, str, Value]
@@ -168,12 +168,24 @@ class Effects(Surroundings):
         for name, rows in [*self.world.rows.items()] if self.despawned else ():
             destroy = self.components[name].destroy
             owners: Container[object] = () if destroy == "manual" else self.despawned
-            removed = [row for row in rows if row.is_dead or row.owner in owners]
-            # callbacks are called last; managers that collect are told at once
+            # callbacks are called last; managers that collect are told at once, of owners alone
             is_last = destroy == "callback"
+            fallen = self._fallen(name, rows) if is_last else set()
+            removed = [r for r in rows if r.is_dead or r.owner in owners or r.serial in fallen]
             first = [r for r in removed if (r in self.despawned if is_last else r.owner in owners)]
             self.world.remove(first)
             self.world.remove([row for row in removed if row not in first])
+
+    def _fallen(self, name: str, rows: list[Row]) -> set[int]:
+        """Clear fields that refer to who has died; return the serials of rows that go with them."""
+        fallen = set[int]()
+        for field, effect in self.components[name].on_delete.items():
+            for row in (row for row in rows if row.cells[field].one in self.despawned):
+                if effect == "cascade":
+                    fallen.add(row.serial)
+                else:
+                    row.cells[field] = value("entity", 0)
+        return fallen
 
     def _remove_components(self) -> None:
         removed = {(c.owner, c.component) for c in self.changes if c.cells is None}

@@ -182,6 +182,8 @@ class Component:
         """Fields with the ends of a link; `entity` is the owner."""
         self.requires: list[str] = document.get("requires", [])
         self.partition: str = document.get("partition", "")
+        self.on_delete: dict[str, str] = document.get("on_delete", {})
+        """By field: `clear` or `cascade`, when the entity dies that it refers to."""
         self.destroy: str = document.get("destroy", "gc")
         self.is_direct = document.get("lookup") == "direct"
         self.has_many = document.get("instances") == "many"

@@ -157,6 +157,14 @@ class IndirectRows(Rows):
     def subtables(self) -> dict[str, Rows]:
         return {**super().subtables(), "cold": self._cold}
 
+    def cold_cells(self, name: str) -> tuple[NDArray[Any], RowArray] | None:
+        """Return the cells that a cold field has in use, and their rows; None if it is no such
+        field."""
+        cold, n = self._cold, self._cold._n
+        if name not in cold.DEFAULTS:
+            return None
+        return getattr(cold, f"_{name}_column")[:n], cold._row_column[:n].astype(np.intp)
+
     def _nbytes(self) -> int:
         return super()._nbytes() + self._cold._nbytes()
 

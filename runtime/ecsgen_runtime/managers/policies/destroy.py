@@ -26,6 +26,10 @@ class Callback(Owned):
 
     def _init_transient(self) -> None:
         super()._init_transient()
+        self._listen()
+
+    def _listen(self) -> None:
+        """Have rows removed when entities die."""
         self._entities.add_listener(self, type(self).remove)
 
     def _check_can_despawn(self) -> None:

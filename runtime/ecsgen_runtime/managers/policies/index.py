@@ -225,7 +225,7 @@ class IndexedRows(Rows):
     def _rows_by_value(self, name: str, value: Any) -> RowArray:
         return self._field_indexes[name].find(value, self)
 
-    def _rows_by_values(self, name: str, values: Any) -> Neighbours:
+    def rows_by_values(self, name: str, values: Any) -> Neighbours:
         return self._field_indexes[name].find_many(values, self)
 
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:

@@ -14,7 +14,7 @@ from ...entities.entity_manager import EntityManagerBase
 from ...tables.columns import Rows
 from ...values.array_coercion import as_entities
 from ..manager import Manager
-from .owners import Unowned
+from .owners import known_entities
 
 
 class Links(NamedTuple):
@@ -85,7 +85,8 @@ class LinkRows(Rows):
     def counts_as_end(self, name: str) -> bool:
         """Count a write to an end; return True if no other guard has the field."""
         self.link_index.writes += name in self.ENDS
-        return name in self.ENDS and name not in getattr(self, "UNIQUE", ())
+        others = *getattr(self, "UNIQUE", ()), *getattr(self, "INDEXED", ())
+        return name in self.ENDS and name not in others
 
 
 class Network(Manager):
@@ -99,9 +100,7 @@ class Network(Manager):
     @property
     def end_entities(self) -> EntityManagerBase:
         """Manager of the entities at the ends."""
-        name = "_known_entities" if isinstance(self, KnowsEntities) else "_entities"
-        entities: EntityManagerBase = getattr(self, name)
-        return entities
+        return known_entities(self)
 
     def links_by_slot(self, back: bool) -> Links:
         """Return the links of each slot of entities; O(n log n) after a change, else O(1)."""
@@ -183,25 +182,6 @@ class MutualNetwork(Network):
         O(k + links), and O(n log n) first after a change.
         """
         return self._links_of(es, False)
-
-
-class KnowsEntities(Unowned):
-    """A manager of rows without owners that refer to entities."""
-
-    __slots__ = NO_SLOTS
-    _known_entities: EntityManagerBase
-
-    def __init__(self, entities: EntityManagerBase) -> None:
-        self.ROWS.ENTITIES.check_entity_manager(entities, self)
-        self._known_entities = entities
-        super().__init__()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "entities": self._known_entities}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._known_entities = state["entities"]
-        super().__setstate__(state)
 
 
 def ranges_of(

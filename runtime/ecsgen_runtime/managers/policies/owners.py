@@ -468,3 +468,34 @@ class Unowned(IdMethods):
     @abstractmethod
     def create(self) -> Callable[..., Id]:
         """Add an instance and return its id; O(1)."""
+
+
+class KnowsEntities(Unowned):
+    """A manager of rows without owners that refer to entities."""
+
+    __slots__ = NO_SLOTS
+    _known_entities: EntityManagerBase
+
+    def __init__(self, entities: EntityManagerBase) -> None:
+        self.ROWS.ENTITIES.check_entity_manager(entities, self)
+        self._known_entities = entities
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "entities": self._known_entities}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._known_entities = state["entities"]
+        super().__setstate__(state)
+
+    @property
+    def _dispatch(self) -> Dispatch:
+        return self._known_entities.dispatch
+
+
+def known_entities(manager: Manager) -> EntityManagerBase:
+    """Return the manager of the entities that rows belong or refer to."""
+    if isinstance(manager, KnowsEntities):
+        return manager._known_entities
+    assert isinstance(manager, Owned)
+    return manager._entities
