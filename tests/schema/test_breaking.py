@@ -309,6 +309,37 @@ POLICIES: list[Case] = [
     ),
 ]
 
+
+def linked(name: str, old: str, new: str, code: str = "") -> Case:
+    """A change of the network of rows, which stands on line 6."""
+    ends = {"a": "entity", "b": "entity"}
+    pair = (component(f"network: {text}\n" if text else "", **ends) for text in (old, new))
+    return Case(name, *pair, code=code)
+
+
+NETWORKS: list[Case] = [
+    linked("a network put on", "", "{between: [a, b]}"),
+    linked("a network taken off", "{between: [a, b]}", "", "E953:1"),
+    linked("ends in another order", "{between: [a, b]}", "{between: [b, a]}"),
+    linked("another direction", "{from: a, to: b}", "{from: b, to: a}", "E952:6"),
+    linked("one way", "{between: [a, b]}", "{from: a, to: b}", "E952:6"),
+    linked("both ways", "{from: a, to: b}", "{between: [a, b]}", "E952:6"),
+    linked("another end", "{from: entity, to: a}", "{from: entity, to: b}", "E952:6"),
+    Case(
+        "an end renamed",
+        component("network: {from: entity, to: x}\n", x="entity"),
+        component("network: {from: entity, to: y}\n", y="{type: entity, renamed_from: [x]}"),
+        code="E951:4",
+    ),
+    field("on_delete", "entity", "{type: entity, on_delete: cascade}"),
+    field("no on_delete", "{type: entity, on_delete: clear}", "entity"),
+    Case(
+        "links that go at once",
+        component("owner: none\n", x="{type: entity, on_delete: clear}"),
+        component("owner: none\ndestroy: callback\n", x="{type: entity, on_delete: cascade}"),
+    ),
+]
+
 ARCHETYPES = "---\nworld: World\narchetypes: {components: [Body]}\n"
 TWO = component() + "---\ncomponent: Tag\n---\ncomponent: Rest\n"  # the world begins on line 8
 WORLD = "---\nworld: World\n"
@@ -561,7 +592,7 @@ HISTORY: list[Case] = [
     ),
 ]
 
-CASES = [*NAMES, *ENUMS, *TYPES, *POLICIES, *WORLDS, *CALLS, *HISTORY]
+CASES = [*NAMES, *ENUMS, *TYPES, *POLICIES, *NETWORKS, *WORLDS, *CALLS, *HISTORY]
 
 
 def places(diagnostics: Diagnostics) -> str:
