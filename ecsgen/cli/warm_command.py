@@ -1,0 +1,86 @@
+"""`ecsgen warm`: kernels that are compiled before somebody waits for them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from ecsgen.cli.commands import ecsgen
+from ecsgen.config import UsageError, load_options, shown
+from ecsgen.files import manifest
+from ecsgen.files.output_paths import MANIFEST
+
+FAILED = 1
+"""Exit status: something could not be compiled."""
+
+
+@ecsgen.command("warm")
+@click.argument("package", required=False, type=click.Path(path_type=Path))
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes; by default one per core.")
+@click.pass_context
+def warm_(context: click.Context, package: Path | None, jobs: int | None) -> None:
+    """Compile every kernel of a package for numba, so that no program has to wait for it.
+
+    PACKAGE is the folder of the package, by default that of the options. It must have been built
+    for numba from the schemas here. What is compiled goes into the cache beside the package, or to
+    where NUMBA_CACHE_DIR says.
+
+    Ends with 0 if all is in the cache, 1 if something could not be compiled, 2 for what is no
+    package to compile.
+    """
+    options = load_options(output=package)
+    folder = options.output.resolve()
+    _check_package(folder)
+    from ecsgen_runtime.sweeps.processes import available_cores
+
+    from ecsgen.checked.warming import method_names, warm
+
+    try:
+        names = method_names(folder)
+    except ImportError as error:
+        raise UsageError(f"can't import the package in {shown(folder)}: {error}") from None
+    except (ValueError, FileNotFoundError) as error:
+        raise UsageError(str(error)) from None
+    began, results = time.monotonic(), {}
+    with click.progressbar(
+        length=len(names), label="compiling", file=sys.stderr, hidden=not sys.stderr.isatty()
+    ) as bar:
+        for number, warmed in warm(folder, jobs or available_cores()):
+            results[number] = warmed
+            bar.update(1)
+    failed = 0
+    for number in sorted(results):
+        warmed = results[number]
+        if warmed.error:
+            failed += 1
+            click.echo(f"failed    {warmed.name}: {warmed.error}", err=True)
+        else:
+            click.echo(f"{'compiled' if warmed.compiled else 'there':<8}  {warmed.name}")
+    compiled = sum(bool(w.compiled) and not w.error for w in results.values())
+    there, seconds = len(results) - compiled - failed, time.monotonic() - began
+    lost = f", {failed} failed" if failed else ""
+    click.echo(f"{shown(folder)}: {compiled} compiled, {there} there{lost}, {seconds:.1f} s")
+    context.exit(FAILED if failed else 0)
+
+
+def _check_package(folder: Path) -> None:
+    """Raise UsageError unless a folder has a package that numba compiles, and numba is there."""
+    try:
+        built = manifest.read(folder / MANIFEST)
+    except manifest.BrokenManifestError as error:
+        raise UsageError(f"{shown(folder / MANIFEST)}: {error}") from None
+    if built is None:
+        raise UsageError(
+            f"there is no package in {shown(folder)}: wanted the folder that `ecsgen build` writes"
+        )
+    if built.backend != "numba":
+        raise UsageError(
+            f"the package in {shown(folder)} was built for {built.backend}, which compiles"
+            " nothing: run `ecsgen build --backend numba`"
+        )
+    if find_spec("numba") is None:
+        raise UsageError("numba is not installed: pip install numba")
