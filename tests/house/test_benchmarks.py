@@ -32,6 +32,7 @@ TINY: dict[str, tuple[str, ...]] = {
         *("--only", "life", "boltzmann", "--sizes", "small", "--steps", "2", "--rounds", "1"),
         *("--backends", "numpy"),
     ),
+    "moved.py": (*("--sizes", "20", "--steps", "1", "--rounds", "1"), *("--backends", "numpy")),
     "row_objects.py": ("--rows", "20", "--rounds", "1"),
     "policies.py": CALLS,
     "records.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),

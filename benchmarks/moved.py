@@ -1,0 +1,79 @@
+"""The model and the game that the pages for those who come from mesa and esper tell anew.
+
+    python benchmarks/moved.py [--sizes N ...] [--steps N] [--rounds N] [--backends NAME ...]
+
+What is run is the code of the pages docs/from-mesa.md and docs/from-esper.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from _arguments import BACKENDS, parsed
+from _missing_contenders import library_or_none
+from _package import ROOT, packages
+from _timing import Case, Prepare, table
+
+from ecsgen.config import Backend
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def texts(page: str) -> dict[str, str]:
+    """Return the first block of each language; the other program is the one called `text`."""
+    found: dict[str, str] = {}
+    for language, text in BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")):
+        found.setdefault(language, text)
+    return found
+
+
+def defined(text: str, package: Any = None) -> dict[str, Any]:
+    """Run a page's program, with its import of the package replaced; return its names."""
+    names: dict[str, Any] = {"World": package.World} if package else {}
+    exec(re.sub(r"^from generated .*$", "", text, flags=re.MULTILINE), names)
+    return names
+
+
+def stepping(make: Callable[[int], Callable[[], object]], size: int, steps: int) -> Prepare:
+    """Prepare a new program and some steps of it."""
+
+    def prepare() -> Callable[[], None]:
+        step = make(size)
+
+        def run() -> None:
+            for _ in range(steps):
+                step()
+
+        return run
+
+    return prepare
+
+
+def cases(folder: Path, sizes: list[int], steps: int, backends: list[Backend]) -> Iterator[Case]:
+    """Yield a case for each program and size."""
+    for name in ("mesa", "esper"):
+        page = texts(f"from-{name}.md")
+        schema = folder / f"{name}.yaml"
+        schema.write_text(page["yaml"], encoding="utf-8")
+        made = packages(folder, backends, schema)
+        makers = {f"ecsgen, {b}": defined(page["python"], p)["begin"] for b, p in made.items()}
+        if library_or_none(name) is not None:
+            makers[name] = defined(page["text"])["begin"]
+        for size in sizes:
+            runs = {who: stepping(make, size, steps) for who, make in makers.items()}
+            yield Case(f"{name}'s program, {size}, a step", steps, runs)
+
+
+def main() -> None:
+    options = parsed(__doc__, sizes=(1000, 100_000), steps=10, rounds=3, backends=BACKENDS)
+    with TemporaryDirectory() as folder:
+        every = cases(Path(folder), options.sizes, options.steps, options.backends)
+        table(every, options.rounds, ["ecsgen, numba", "ecsgen, numpy"])
+
+
+if __name__ == "__main__":
+    main()
