@@ -25,10 +25,10 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def texts(page: str) -> dict[str, str]:
     """Return the first block of each language; the other program is the one called `text`."""
-    found: dict[str, str] = {}
+    by_language: dict[str, str] = {}
     for language, text in BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")):
-        found.setdefault(language, text)
-    return found
+        by_language.setdefault(language, text)
+    return by_language
 
 
 def defined(text: str, package: Any = None) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def cases(folder: Path, sizes: list[int], steps: int, backends: list[Backend]) -
         page = texts(f"from-{name}.md")
         schema = folder / f"{name}.yaml"
         schema.write_text(page["yaml"], encoding="utf-8")
-        made = packages(folder, backends, schema)
-        makers = {f"ecsgen, {b}": defined(page["python"], p)["begin"] for b, p in made.items()}
+        built = packages(folder, backends, schema)
+        makers = {f"ecsgen, {b}": defined(page["python"], p)["begin"] for b, p in built.items()}
         if library_or_none(name) is not None:
             makers[name] = defined(page["text"])["begin"]
         for size in sizes:

@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from functools import cache
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from ecsgen_runtime.world.world_base import WorldBase
 
 from ecsgen.checked.check import schemas_in
 from ecsgen.checked.methods import GeneratedMethod, methods_of
@@ -27,12 +28,12 @@ from ecsgen.checked.schema_texts import SchemaTexts
 
 
 class Warmed(NamedTuple):
-    """What one kernel, fused pass, reduction or table needed."""
+    """The needs of one kernel, fused pass, reduction or table."""
 
     name: str
     compiled: int
     """Number of functions that were compiled."""
-    found: int
+    loaded: int
     """Number of functions that were in the cache."""
     error: str
     """Why it could not be called; "" if it could."""
@@ -45,32 +46,32 @@ class _Warming:
         self.package = importlib.import_module(folder.name)
         self._texts = schemas_in(folder)
         kind = getattr(self.package, self._texts.project.world.name)
-        self._worlds: list[Any] = [kind(), kind()]
+        self._worlds: list[WorldBase] = [kind(), kind()]
         _spawn_one_of_each(self._worlds[1], self._texts)
         self._methods = [[*methods_of(world, self._texts)] for world in self._worlds]
         self.names = [method.name for method in self._methods[0]]
 
     def warm(self, number: int) -> Warmed:
         """Call a method on both worlds."""
-        compiled, found = self._counts()
+        compiled, loaded = self._counts()
         errors = [_call(methods[number]) for methods in self._methods]
-        compiled_then, found_then = self._counts()
+        compiled_then, loaded_then = self._counts()
         error = errors[0] if all(errors) else ""  # one row of defaults may be one that it refuses
-        return Warmed(self.names[number], compiled_then - compiled, found_then - found, error)
+        return Warmed(self.names[number], compiled_then - compiled, loaded_then - loaded, error)
 
     def _counts(self) -> tuple[int, int]:
         """Return how many functions were compiled in this process, and how many were loaded."""
         stats = [function.stats for function in _compiled_functions(self.package.__name__)]
-        misses = sum(sum(one.cache_misses.values()) for one in stats)
-        return misses, sum(sum(one.cache_hits.values()) for one in stats)
+        misses = sum(sum(each.cache_misses.values()) for each in stats)
+        return misses, sum(sum(each.cache_hits.values()) for each in stats)
 
 
-def _spawn_one_of_each(world: Any, texts: SchemaTexts) -> None:
+def _spawn_one_of_each(world: WorldBase, texts: SchemaTexts) -> None:
     """Spawn, destroy and collect as well: creating rows in bulk is compiled, too."""
+    spawn: Callable[..., Any] = world.spawn  # which takes the components of its package
     for component in texts.project.components:
         with suppress(Exception):  # cells of a grid are there; some rows need a place or an owner
-            rows: dict[str, Any] = {component.module: {}}
-            world.destroy_many(world.spawn(2, **rows)[:1])
+            world.destroy_many(spawn(2, **{component.module: {}})[:1])
     with suppress(Exception):
         world.collect()
 
@@ -82,8 +83,8 @@ def _call(method: GeneratedMethod) -> str:
         for name, field in kernel.args.items():
             shape = ((len(method.owner),) if field.is_each else ()) + field.shape
             is_number = re.fullmatch("[uif][0-9]+", field.type)  # 1, for a radius is above 0
-            one = 1 if is_number else field.initial.one if not field.shape else 0
-            arguments[name] = np.full(shape, one) if shape else one
+            cell = 1 if is_number else 0 if field.shape else field.initial.one
+            arguments[name] = np.full(shape, cell) if shape else cell
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -102,13 +103,13 @@ def _compiled_functions(package: str) -> list[Any]:
         for name, module in [*sys.modules.items()]
         if module is not None and name.partition(".")[0] in (package, "ecsgen_runtime")
     ]
-    found: dict[int, Any] = {}
+    by_id: dict[int, Any] = {}
     for module in modules:
         for value in vars(module).values():
             for function in value if isinstance(value, tuple) else (value,):
                 if isinstance(function, Dispatcher):
-                    found[id(function)] = function
-    return [*found.values()]
+                    by_id[id(function)] = function
+    return [*by_id.values()]
 
 
 @cache
