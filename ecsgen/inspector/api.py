@@ -197,7 +197,8 @@ class Api:
     async def _map_points(self, request: Request) -> Response:
         parameters = request.query_params
         wanted = {role: parameters[role] for role in ROLES if parameters.get(role)}
-        return await self._points.points(request.path_params["map"], wanted, self._run_state)
+        name, has_ids = request.path_params["map"], parameters.get("ids") != "0"
+        return await self._points.points(name, wanted, self._run_state, has_ids=has_ids)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from enum import IntFlag
 from operator import attrgetter
 from time import perf_counter
 from typing import Final, TypeAlias
@@ -176,6 +177,7 @@ def field_json(field: FieldInfo) -> Json:
         "doc": field.doc,
         "tags": list(field.tags),
         "members": members,
+        "flags": field.enum is not None and issubclass(field.enum, IntFlag),
         "min": field.min,
         "max": field.max,
     }

@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
-from starlette.responses import Response
 
 from ecsgen.inspector.component_readers import ComponentReader, ManagerReader
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.json_values import Json
+from ecsgen.inspector.server import BytesResponse
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
 
 ROLES: Final = ("color", "size", "direction")
@@ -114,11 +114,17 @@ class Points:
         }
 
     async def points(
-        self, name: str, wanted: Mapping[str, str], state: Callable[[], Mapping[str, Json]]
-    ) -> Response:
+        self,
+        name: str,
+        wanted: Mapping[str, str],
+        state: Callable[[], Mapping[str, Json]],
+        *,
+        has_ids: bool = True,
+    ) -> BytesResponse:
         """Return the columns of a component, query or grid.
 
-        `wanted`: names of fields by role. `state`: what the head says of the run.
+        `wanted`: names of fields by role. `state`: what the head says of the run. `has_ids`:
+        whether entities or ids come last.
 
         Raises:
             RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
@@ -136,8 +142,8 @@ class Points:
             return _copy(source, shown, entities, {"name": name, **state()})
 
         copied = await self._ask(copy)
-        body = await asyncio.to_thread(pack, copied)
-        return Response(body, media_type="application/octet-stream")
+        body = await asyncio.to_thread(pack, copied, has_ids=has_ids)
+        return BytesResponse(body)
 
 
 def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) -> FieldInfo:
@@ -182,7 +188,7 @@ def _copy(
     return Copied(head, places, fields, owners)
 
 
-def pack(copied: Copied) -> bytes:
+def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:
     """Return the length of the head, the head as JSON, and the columns, all in little-endian."""
     head, places, fields, owners = copied
     is_used = owners != 0 if len(owners) and not owners.all() else slice(None)
@@ -205,19 +211,25 @@ def pack(copied: Copied) -> bytes:
         if role != "direction" and not (role == "color" and "members" in head):
             head[f"{role}_range"] = _range(cells)
         columns.append(({**_column(field.name, cells, "f32"), "role": role}, cells.T))
-    if places is not None:
+    if places is not None and has_ids:
         owners = owners[is_used].astype("<u8", copy=False)
         columns.append((_column(head["owner"], owners, "u64"), owners))
     head["columns"] = [described for described, _ in columns]
     text = json.dumps(head).encode()
     text += b" " * (-(len(text) + 4) % 8)  # columns start at a multiple of eight bytes
-    return b"".join(
-        [
-            len(text).to_bytes(4, "little"),
-            text,
-            *(np.ascontiguousarray(c).tobytes() for _, c in columns),
-        ]
-    )
+    return _joined(text, [cells for _, cells in columns])
+
+
+def _joined(head: bytes, columns: list[Cells]) -> memoryview:
+    """Return the length of a head, the head, and columns behind it; each cell is copied once."""
+    start = 4 + len(head)
+    body = np.empty(start + sum(cells.nbytes for cells in columns), np.uint8)
+    body[:start] = np.frombuffer(len(head).to_bytes(4, "little") + head, np.uint8)
+    for cells in columns:
+        part = body[start : start + cells.nbytes].view(cells.dtype).reshape(cells.shape)
+        part[...] = cells
+        start += cells.nbytes
+    return memoryview(body)  # type: ignore[arg-type]  # an array has a buffer
 
 
 def _column(name: str, cells: Cells, kind: str) -> Json:

@@ -106,6 +106,8 @@ def _error(status: int, message: str) -> JSONResponse:
 
 HOST: Final = "127.0.0.1"
 """The address to listen on, which no option changes."""
+_PIECE: Final = 1 << 20
+"""Bytes of an answer that are sent at once."""
 MOST_SENT: Final = 1 << 16
 """Maximum of bytes in a request's body."""
 
@@ -184,6 +186,19 @@ class _Endpoint:
         await response(scope, receive, send)
 
 
+class BytesResponse(Response):
+    """Bytes that are sent in pieces, so that the connection is never asked to hold all of them."""
+
+    media_type = "application/octet-stream"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        for start in range(0, len(self.body), _PIECE):
+            piece = self.body[start : start + _PIECE]
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
 def _file(name: str, pages: Mapping[str, bytes]) -> Response:
     kind = _TYPES[name.rpartition(".")[2]]
     return Response(pages[name], media_type=kind)
@@ -257,6 +272,7 @@ def _listening_socket(port: int) -> socket.socket:
     try:
         if os.name == "posix":  # on Windows other processes could listen on the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
         listener.bind((HOST, port))
         listener.listen(128)
     except BaseException:

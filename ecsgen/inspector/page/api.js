@@ -56,7 +56,8 @@ export async function ask(path, options) {
 export function query(parts) {
   const found = new URLSearchParams();
   for (const [name, value] of Object.entries(parts)) {
-    if (value !== "" && value !== undefined && value !== null && value !== false) found.set(name, value);
+    if (Array.isArray(value)) for (const each of value) found.append(name, each);
+    else if (value !== "" && value !== undefined && value !== null && value !== false) found.set(name, value);
   }
   return found.size ? `?${found}` : "";
 }

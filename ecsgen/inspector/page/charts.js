@@ -1,6 +1,6 @@
 // Lines over frames (uPlot), and bars (plain elements).
 
-import { colour, element } from "./dom.js";
+import { colour, element, save } from "./dom.js";
 import { cellText, count } from "./format.js";
 
 // A line for each of `names`; `update(x, lines)` draws them anew. `x` names what they are over.
@@ -8,7 +8,9 @@ export class Lines {
   constructor(label, names, colours, height, format, x = "frame") {
     Object.assign(this, { names, colours, height, format, x });
     this.data = [[], ...names.map(() => [])];
-    this.node = element("div", { class: "chart", role: "img", "aria-label": label, data: { chart: label } });
+    this.surface = element("div", { role: "img", "aria-label": label });
+    this.node = element("div", { class: "chart", data: { chart: label } }, this.surface,
+      element("button", { type: "button", class: "png", title: `Save ${label} as a picture`, on: { click: () => this.#save(label) } }, "PNG"));
     this.theme = matchMedia("(prefers-color-scheme: dark)");
     this.redraw = () => this.#draw();
     this.theme.addEventListener("change", this.redraw);
@@ -56,7 +58,18 @@ export class Lines {
       axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => this.format(tick)) }],
       series: [{ label: this.x, value: (_, value) => (value === null ? "–" : count(value)) }, ...series],
     };
-    this.plot = new uPlot(options, this.data, this.node);
+    this.plot = new uPlot(options, this.data, this.surface);
+  }
+
+  #save(label) {
+    const from = this.surface.querySelector("canvas");
+    if (!from) return; // nothing is drawn yet
+    const picture = element("canvas", { width: from.width, height: from.height });
+    const context = picture.getContext("2d");
+    context.fillStyle = colour("paper");
+    context.fillRect(0, 0, picture.width, picture.height);
+    context.drawImage(from, 0, 0);
+    picture.toBlob((blob) => save(`${label}.png`, blob));
   }
 }
 

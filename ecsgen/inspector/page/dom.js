@@ -26,3 +26,22 @@ export function say(node, text) {
 export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
+
+// Saves what is seen as a file.
+export function save(name, blob) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// Texts stand in quotes; a ' goes before one that a spreadsheet would take for a formula.
+export function saveCsv(name, columns, rows) {
+  const cell = (value) => {
+    if (typeof value === "number" || value === null || value === undefined) return value ?? "";
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return `"${text.replace(/^(?=[=+@\t\r]|-(?![\d.]+$))/, "'").replaceAll('"', '""')}"`;
+  };
+  const head = columns.map((title) => (/^[\w.]+$/.test(title) ? title : cell(title)));
+  const lines = [head, ...rows.map((row) => row.map(cell))].map((line) => `${line.join(",")}\n`);
+  save(name, new Blob(lines, { type: "text/csv" }));
+}

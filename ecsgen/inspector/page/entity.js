@@ -1,22 +1,25 @@
-// One entity with all its components, and the forms to change them.
+// One entity with all its components, or a row by its id, and the forms to change them.
 
 import { ask } from "./api.js";
+import { Control } from "./controls.js";
 import { element, say } from "./dom.js";
-import { cellText, entityName, entityNumber } from "./format.js";
+import { entityName, isReference, referencePath } from "./format.js";
 import { fillCell } from "./grid.js";
 
 export class EntityPage {
-  constructor(app, entity) {
-    this.app = app;
-    this.entity = entity;
+  // `component`: of a row that nobody owns, whose id is given instead of an entity.
+  constructor(app, entity, component = "") {
+    Object.assign(this, { app, entity, component });
+    this.path = component ? `row/${component}/${entity}` : `entity/${entity}`;
     this.parts = new Map();
     this.last = Promise.resolve();
+    this.label = element("strong", { class: "name" });
     this.facts = element("p", { class: "facts" });
     this.tools = element("div", { class: "tools" });
     this.cards = element("div", { class: "cards" });
     this.node = element("section", { class: "page scrolls", data: { shown: entity } },
-      element("div", { class: "top" }, element("h2", {}, entityName(entity)),
-        element("span", { class: "kind" }, `entity ${entity}`), this.facts, this.tools), this.cards);
+      element("div", { class: "top" }, element("h2", {}, component ? `${app.component(component).title} ${entity}` : entityName(entity)),
+        this.label, element("span", { class: "kind" }, component ? "row" : `entity ${entity}`), this.facts, this.tools), this.cards);
     if (app.world.edit) this.#addTools();
     this.refresh();
   }
@@ -27,14 +30,15 @@ export class EntityPage {
     if (this.busy) return;
     this.busy = true;
     try {
-      this.#show(await ask(`entity/${this.entity}`));
+      this.#show(await ask(this.path));
     } catch (error) {
       this.app.failed(error);
     }
     this.busy = false;
   }
 
-  #show({ alive, components }) {
+  #show({ alive, components, label }) {
+    say(this.label, label ?? "");
     const rows = Object.entries(components).flatMap(([name, found]) =>
       (Array.isArray(found) ? found : [found]).map((row, k) => [name, row, Array.isArray(found) ? k : null]));
     const keys = rows.map(([name, , k]) => (k === null ? name : `${name} ${k}`));
@@ -52,7 +56,7 @@ export class EntityPage {
       if (!this.parts.has(key)) this.parts.set(key, new Card(this, name, k));
       const { node } = this.parts.get(key);
       if (this.cards.children[place] !== node) this.cards.insertBefore(node, this.cards.children[place] ?? null);
-      this.parts.get(key).show(row);
+      this.parts.get(key).show(row, alive);
     });
     this.#offer(alive, new Set(Object.keys(components)));
   }
@@ -65,7 +69,7 @@ export class EntityPage {
       if (destroy.dataset.sure) this.change("DELETE", "");
       else this.#makeSure(destroy);
     } } }, "Destroy");
-    this.tools.append(this.choice, add, destroy);
+    this.tools.append(...(this.component ? [] : [this.choice, add]), destroy);
   }
 
   #makeSure(button) {
@@ -79,7 +83,7 @@ export class EntityPage {
 
   #offer(alive, present) {
     if (!this.choice) return;
-    for (const control of this.tools.children) control.disabled = !alive;
+    this.tools.hidden = !alive; // of the dead nothing can be changed
     const free = this.app.world.components.filter(({ name, owner, list }) =>
       owner === "entity" && (list || !present.has(name)));
     const names = free.map(({ name }) => name);
@@ -96,7 +100,7 @@ export class EntityPage {
   async #change(method, name, body, instance = null) {
     const place = instance === null ? "" : `?instance=${instance}`;
     try {
-      this.#show(await ask(`entity/${this.entity}${name && `/${name}`}${place}`, { method, body }));
+      this.#show(await ask(`${this.path}${name && !this.component ? `/${name}` : ""}${place}`, { method, body }));
       return "";
     } catch (error) {
       this.app.failed(error);
@@ -117,79 +121,66 @@ class Card {
       element("th", { scope: "row", title: [field.type, field.doc].filter(Boolean).join(": ") }, field.name,
         field.unit ? element("small", {}, ` ${field.unit}`) : null), this.cells[k]));
     const which = instance === null ? "" : ` ${instance}`;
-    const remove = app.world.edit
+    this.remove = app.world.edit && !page.component
       ? element("button", { type: "button", "aria-label": `Remove ${found.title}`, title: "Remove", on: { click: () =>
         page.change("DELETE", name, undefined, instance) } }, "×")
       : null;
-    const title = element("h3", {}, element("a", { href: `#/rows/${name}` }, found.title), which, remove);
+    const title = element("h3", {}, element("a", { href: `#/rows/${name}` }, found.title), which, this.remove);
     this.node = element("article", { class: "card", data: { part: name } }, title,
       lines.length ? element("table", {}, element("tbody", {}, ...lines)) : element("p", { class: "note" }, "a tag"), this.error);
-    if (app.world.edit) this.#addInputs();
+    if (app.world.edit) this.#addControls();
   }
 
-  #addInputs() {
-    this.inputs = this.fields.map((field, k) => {
-      if (field.type === "object") return null;
-      const input = element("input", { "aria-label": `${this.name} ${field.name}`, spellcheck: "false", autocomplete: "off",
-        on: { keydown: (event) => event.key === "Escape" && this.#undo(k), change: () => this.#commit(k) } });
-      this.cells[k].append(input);
-      return input;
-    });
+  #addControls() {
+    this.controls = this.fields.map((field, k) => field.type === "object" ? null : new Control(field, {
+      label: `${this.name} ${field.name}`, commit: (value) => this.#commit(k, value), undone: () => this.#complain(k, "") }));
+    this.links = this.fields.map((field) => (isReference(field.type) && !field.shape.length ? element("span", { class: "links" }) : null));
   }
 
-  show(row) {
+  show(row, alive) {
     this.row = row;
+    if (this.remove) this.remove.hidden = !alive;
     this.fields.forEach((field, k) => {
-      const input = this.inputs?.[k];
-      if (!input) fillCell(this.cells[k], row[field.name], field.type);
-      else if (document.activeElement !== input && !input.classList.contains("wrong")) input.value = written(row[field.name], field);
+      const [control, cell, value] = [this.controls?.[k], this.cells[k], row[field.name]];
+      if (!control || !alive) {
+        if (control?.node.parentElement) cell.replaceChildren();
+        return fillCell(cell, value, field.type);
+      }
+      if (!control.node.parentElement) cell.replaceChildren(control.node, this.links[k] ?? "");
+      if (this.links[k]) this.#link(this.links[k], field, value);
+      control.show(value);
     });
+    if (!alive) this.#complain(-1, "");
   }
 
-  #undo(k) {
-    const input = this.inputs[k];
-    input.value = written(this.row[this.fields[k].name], this.fields[k]);
-    this.#complain(k, "");
-    input.blur();
+  // Beside a reference: one link that follows it, and one to all rows that have the same.
+  #link(node, field, value) {
+    if (node.dataset.to === value) return;
+    node.dataset.to = value;
+    const path = value === "0" ? "" : referencePath(field.type, value);
+    const where = encodeURIComponent(`${field.name}=${value}`);
+    node.replaceChildren(...(path ? [element("a", { href: `#/${path}`, title: "Follow", data: field.type.startsWith("entity") ? { entity: value } : {} }, "→")] : []),
+      element("a", { href: `#/rows/${this.name}?where=${where}`, title: "All rows with this" }, "⌕"));
   }
 
-  // What is wrong with each field stays in sight while another one is changed.
+  // What is wrong with a field is in sight until it is mended, or until another one is refused.
   #complain(k, message) {
-    this.wrong[k] = message;
-    this.inputs[k].classList.toggle("wrong", message !== "");
-    const all = this.wrong.filter((text) => text).join("\n");
-    this.error.hidden = all === "";
-    say(this.error, all);
-  }
-
-  async #commit(k) {
-    const [field, input] = [this.fields[k], this.inputs[k]];
-    const value = read(input.value, field);
-    const message = await this.page.change("PATCH", this.name, { [field.name]: value }, this.instance);
-    this.#complain(k, message);
-    if (!message && document.activeElement !== input) input.value = written(this.row[field.name], field);
-  }
-}
-
-// A value as it is written into a field's input, and back.
-function written(value, field) {
-  if (field.shape.length) return JSON.stringify(value, (_, part) => (typeof part === "number" && field.type.startsWith("f32") ? Number(cellText(part, "f32")) : part));
-  if (field.type.startsWith("entity")) return value;
-  return cellText(value, field.type);
-}
-
-function read(text, field) {
-  if (field.shape.length) {
-    try {
-      return JSON.parse(text);
-    } catch {
-      return text;
+    if (message || k < 0) {
+      this.controls?.forEach((control, other) => {
+        if (other === k || !this.wrong[other]) return;
+        this.wrong[other] = "";
+        control.undo();
+      });
     }
+    if (k >= 0) this.wrong[k] = message;
+    const text = this.wrong.find((each) => each) ?? "";
+    this.error.hidden = text === "";
+    say(this.error, text);
   }
-  if (/^(str|bytes)/.test(field.type) || field.members) return text;
-  if (field.type.startsWith("entity")) return entityNumber(text) ?? text;
-  if (field.type === "bool") return { true: true, false: false }[text.trim()] ?? text;
-  const number = Number(text);
-  const isSafe = text.trim() !== "" && Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number));
-  return isSafe ? number : text.trim();
+
+  async #commit(k, value) {
+    const message = await this.page.change("PATCH", this.name, { [this.fields[k].name]: value }, this.instance);
+    this.#complain(k, message);
+    return message;
+  }
 }

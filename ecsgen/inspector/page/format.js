@@ -2,10 +2,15 @@
 
 let indexBits = 32n;
 let shardBits = 0n;
+let nameOf = new Map(); // a component's name in the world, by that of its class
 
 export function setEntityBits(index, shard) {
   indexBits = BigInt(index);
   shardBits = BigInt(shard);
+}
+
+export function setComponents(components) {
+  nameOf = new Map(components.map(({ name, title }) => [title, name]));
 }
 
 // `5v1`, and `5v1@3` of one that was made in shard 3.
@@ -57,7 +62,13 @@ function single(value) {
 }
 
 export function isReference(type) {
-  return type.startsWith("entity");
+  return /^(entity|id<)/.test(type);
+}
+
+// Where a reference leads: to an entity, or to a row of the component in `id<…>`.
+export function referencePath(type, value) {
+  if (type.startsWith("entity")) return `entity/${value}`;
+  return `row/${nameOf.get(/^id<(.+)>/.exec(type)[1])}/${value}`;
 }
 
 export function cellText(value, type) {
@@ -66,7 +77,7 @@ export function cellText(value, type) {
     const parts = value.map((part) => cellText(part, type));
     return Array.isArray(value[0]) ? parts.map((part) => `(${part})`).join(" ") : parts.join(", ");
   }
-  if (isReference(type)) return value === "0" ? "–" : entityName(value);
+  if (isReference(type)) return value === "0" ? "–" : type.startsWith("entity") ? entityName(value) : value;
   if (typeof value === "number" && type.startsWith("f32")) return single(value);
   return String(value);
 }

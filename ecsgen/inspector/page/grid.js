@@ -2,7 +2,7 @@
 
 import { Latest } from "./api.js";
 import { element, say } from "./dom.js";
-import { cellText, entityName, isReference } from "./format.js";
+import { cellText, entityName, isReference, referencePath } from "./format.js";
 
 const ROW = 26; // pixels, as in page.css
 const HEAD = 30;
@@ -12,7 +12,7 @@ const MOST = 500;
 
 export class Grid {
   // `columns`: {key, title, type, unit, doc, sortable, width}; `load(start, count, sort, desc)`
-  // returns {n, start, rows, columns}; `open(entity)`, `failed(error)`, `loaded(answer)`.
+  // returns {n, start, rows, columns, label}; `open(path)`, `failed(error)`, `loaded(answer)`.
   constructor({ label, columns, load, open, failed, loaded, sort = "", desc = false, sorted }) {
     Object.assign(this, { columns, load, open, failed, loaded, sort, desc, sorted });
     this.answer = { n: 0, start: 0, rows: [], columns: {} };
@@ -60,10 +60,12 @@ export class Grid {
     const unit = column.unit ? element("small", {}, ` ${column.unit}`) : null;
     const hint = [column.type, column.doc].filter(Boolean).join(": ");
     const inside = column.sortable
-      ? element("button", { type: "button", title: hint, on: { click: () => this.#sortBy(column.key) } }, title, unit)
+      ? element("button", { type: "button", title: hint }, title, unit)
       : element("span", { title: hint }, title, unit);
     const kind = /^[fiu]\d/.test(column.type) && !column.type.includes("[") ? "number" : "";
-    return element("th", { role: "columnheader", scope: "col", class: kind, "aria-sort": "none", data: { column: column.key } }, inside);
+    const click = () => column.sortable && this.#sortBy(column.key); // anywhere in the head
+    return element("th", { role: "columnheader", scope: "col", class: column.sortable ? `${kind} sortable` : kind, "aria-sort": "none",
+      data: { column: column.key }, on: { click } }, inside);
   }
 
   #sortBy(key) {
@@ -143,7 +145,7 @@ export class Grid {
 
   #row() {
     const cells = this.columns.map((column, place) =>
-      element("td", { role: "gridcell", class: this.heads[place].className }));
+      element("td", { role: "gridcell", class: this.heads[place].classList.contains("number") ? "number" : "" }));
     const row = element("tr", { role: "row", id: `row-${this.body.rows.length}` }, ...cells);
     row.addEventListener("click", () => this.#select(Number(row.getAttribute("aria-rowindex")) - 2));
     row.addEventListener("dblclick", () => this.#openSelected());
@@ -151,7 +153,7 @@ export class Grid {
   }
 
   #fill(row, place) {
-    const { start, rows, columns } = this.answer;
+    const { start, rows, columns, label } = this.answer;
     const at = place - start;
     const isThere = at >= 0 && at < rows.length;
     row.setAttribute("aria-rowindex", place + 2);
@@ -160,7 +162,7 @@ export class Grid {
     if (isThere) row.dataset.row = rows[at];
     else delete row.dataset.row;
     for (const [k, column] of this.columns.entries()) {
-      fillCell(row.cells[k], isThere ? columns[column.key]?.[at] ?? null : null, column.type, isThere);
+      fillCell(row.cells[k], isThere ? columns[column.key]?.[at] ?? null : null, column.type, isThere, k ? null : label?.[at]);
     }
   }
 
@@ -183,9 +185,9 @@ export class Grid {
   }
 
   #openSelected() {
-    const at = this.selected - this.answer.start;
-    const entity = this.answer.columns.entity?.[at];
-    if (entity !== undefined && entity !== "0") this.open?.(entity);
+    const [{ key, type }] = this.columns; // the owner's
+    const owner = this.answer.columns[key]?.[this.selected - this.answer.start];
+    if (owner !== undefined && owner !== "0") this.open?.(referencePath(type, owner));
   }
 
   #key(event) {
@@ -201,15 +203,22 @@ export class Grid {
   }
 }
 
-export function entityLink(entity) {
-  const name = entityName(entity);
-  return element("a", { href: `#/entity/${entity}`, title: entity, data: { entity } }, name);
+// A link to an entity, or to a row by its id, with what it is called.
+export function referenceLink(value, type = "entity", label = null) {
+  const isEntity = type.startsWith("entity");
+  const link = element("a", { href: `#/${referencePath(type, value)}`, title: value, data: isEntity ? { entity: value } : { id: value } },
+    isEntity ? entityName(value) : value);
+  if (label) link.append(" ", element("b", {}, label));
+  return link;
 }
 
-export function fillCell(cell, value, type, isThere = true) {
+export function fillCell(cell, value, type, isThere = true, label = null) {
   if (typeof value === "string" && isReference(type) && value !== "0") {
-    const link = cell.firstElementChild;
-    if (link?.dataset.entity !== value) cell.replaceChildren(entityLink(value));
+    const key = `${value} ${label ?? ""}`;
+    if (cell.firstElementChild?.dataset.key === key) return;
+    const link = referenceLink(value, type, label);
+    link.dataset.key = key;
+    cell.replaceChildren(link);
     return;
   }
   const text = value === null ? (isThere ? "–" : "") : cellText(value, type);

@@ -3,9 +3,9 @@
 import { ask } from "./api.js";
 import { element, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
-import { count, entityNumber, milliseconds, plural, setEntityBits } from "./format.js";
+import { count, entityNumber, milliseconds, plural, setComponents, setEntityBits } from "./format.js";
 import { MapPage } from "./map.js";
-import { ChunksPage, FramesPage, MemoryPage } from "./memory_pages.js";
+import { ChunksPage, FramesPage, MemoryPage, TimesPage } from "./memory_pages.js";
 import { RunBar } from "./run.js";
 import { SeriesPage } from "./series_page.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
@@ -32,6 +32,7 @@ const app = {
       else app.parameters.set(name, value);
     }
     const path = location.hash.split("?")[0] || "#/entities";
+    remember(path);
     history.replaceState(null, "", `${path}${app.parameters.size ? `?${app.parameters}` : ""}`);
   },
   failed(error) {
@@ -40,6 +41,27 @@ const app = {
   },
 };
 
+// What a person has chosen is kept for the next time, for each world and page; not whom it marked.
+const PASSING = ["entity", "q"];
+const keyOf = (path) => `ecsgen ${app.world.world} ${path}`;
+
+function remember(path) {
+  const kept = new URLSearchParams([...app.parameters].filter(([name]) => !PASSING.includes(name)));
+  try {
+    localStorage.setItem(keyOf(path), kept.toString());
+  } catch {
+    // a browser may refuse to keep anything
+  }
+}
+
+function remembered(path) {
+  try {
+    return localStorage.getItem(keyOf(path)) ?? "";
+  } catch {
+    return "";
+  }
+}
+
 const PAGES = {
   entities: () => new EntitiesPage(app),
   rows: (name) => app.component(name) && new ComponentPage(app, name),
@@ -47,21 +69,23 @@ const PAGES = {
   group: (name) => app.group(name) && new GroupPage(app, name),
   tree: (name) => app.component(name)?.tree && new TreePage(app, name),
   entity: (name) => entityNumber(name) && new EntityPage(app, entityNumber(name)),
+  row: (name, number) => app.component(name) && /^\d{1,20}$/.test(number) && new EntityPage(app, number, name),
   map: () => app.world.maps.length && new MapPage(app),
   charts: () => new SeriesPage(app),
   memory: () => new MemoryPage(app),
   chunks: () => new ChunksPage(app),
   frames: () => new FramesPage(app),
+  times: () => new TimesPage(app),
 };
 
 function show() {
   const [path, parameters] = location.hash.replace(/^#\/?/, "").split("?");
-  const [kind, name] = path.split("/").map(decodeURIComponent);
-  app.parameters = new URLSearchParams(parameters ?? "");
+  const [kind, name, number] = path.split("/").map(decodeURIComponent);
+  app.parameters = new URLSearchParams(parameters ?? remembered(`#/${path}`));
   app.page?.close();
   const isInside = at("main").contains(document.activeElement);
   const make = Object.hasOwn(PAGES, kind) ? PAGES[kind] : PAGES.entities;
-  app.page = make(name ?? "") || PAGES.entities();
+  app.page = make(name ?? "", number ?? "") || PAGES.entities();
   at("main").replaceChildren(app.page.node);
   if (isInside) (at("main").querySelector(".grid") ?? at("main")).focus({ preventScroll: true });
   const isTyping = document.activeElement === at("search");
@@ -90,7 +114,7 @@ function drawNav() {
     const made = element("a", { href: `#/rows/${name}`, data: { component: name } }, element("span", {}, title), rows);
     return made;
   });
-  const views = [...(app.world.maps.length ? [link("map", "Map")] : []), link("charts", "Charts"), link("entities", "Entities"), link("frames", "Frames"), link("memory", "Memory")];
+  const views = [...(app.world.maps.length ? [link("map", "Map")] : []), link("charts", "Charts"), link("entities", "Entities"), link("frames", "Frames"), link("times", "Times"), link("memory", "Memory")];
   if (components.some((one) => one.in === "archetypes")) views.push(link("chunks", "Archetypes"));
   const trees = components.filter(({ tree }) => tree).map(({ name, title }) => link(`tree/${name}`, title));
   at("nav").replaceChildren(...[
@@ -121,6 +145,9 @@ async function look() {
     app.world = await ask("world");
     if (!before) {
       setEntityBits(app.world.index_bits, app.world.shard_bits);
+      setComponents(app.world.components);
+      runBar.addSettings(app.world);
+      at("save").hidden = !app.world.saves;
       drawNav();
     }
     worldSeen(before);
@@ -182,8 +209,8 @@ function openFound(event) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
-  if (event.key === " " && event.target.matches("button, a")) return; // presses that one
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=checkbox]), select")) return;
+  if (event.key === " " && event.target.matches("button, a, input")) return; // presses that one
   if (event.key === "/") {
     at("search").focus();
     at("search").select();
@@ -194,6 +221,15 @@ document.addEventListener("keydown", (event) => {
 at("search").addEventListener("input", search);
 at("search").addEventListener("keydown", openFound);
 at("pause").addEventListener("click", pause);
+at("save").addEventListener("click", async () => {
+  const name = prompt("Save as a new file beside the one that is shown:", "new.snap");
+  if (name === null) return;
+  try {
+    say(at("status"), `saved as ${(await ask("save", { method: "POST", body: { name } })).name}`);
+  } catch (error) {
+    app.failed(error);
+  }
+});
 at("skip").addEventListener("click", () => (document.querySelector(".grid") ?? at("main")).focus());
 addEventListener("hashchange", () => app.world && show());
 run();

@@ -1,8 +1,9 @@
 // The map: rows where they are, with the cells of a grid behind them. Pan, zoom, and open by a click.
 
 import { askBytes, query } from "./api.js";
-import { colour, element, say } from "./dom.js";
-import { count, entityName } from "./format.js";
+import { colour, element, save, say } from "./dom.js";
+import { EntityPage } from "./entity.js";
+import { count, entityName, referencePath } from "./format.js";
 import { dotSize, drawBorder, fitted, Layer, legendItems, pixel } from "./layer.js";
 import { makeRenderer } from "./renderer.js";
 
@@ -21,14 +22,17 @@ export class MapPage {
       pointerup: (event) => this.#release(event), wheel: (event) => this.#wheel(event),
       dblclick: () => this.#fit(), keydown: (event) => this.#key(event) } });
     this.box = element("div", { class: "map", data: { map: "" } }, this.surface, this.over);
+    this.beside = element("aside", { class: "beside", "aria-label": "what is marked", hidden: true });
     this.node = element("section", { class: "page" },
-      element("div", { class: "top" }, element("h2", {}, "Map"), this.facts, this.tools), this.legend, this.box);
+      element("div", { class: "top" }, element("h2", {}, "Map"), this.facts, this.tools), this.legend,
+      element("div", { class: "split" }, this.box, this.beside));
     this.renderer = makeRenderer(this.surface);
     this.axes = [0, 1];
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
     this.map = maps.find(({ name }) => name === app.parameters.get("map")) ?? maps[0];
     this.#choose();
+    this.#open();
     this.observer = new ResizeObserver(() => this.#draw());
     this.observer.observe(this.box);
     this.#look();
@@ -39,7 +43,9 @@ export class MapPage {
     this.observer.disconnect();
   }
 
-  refresh() {}
+  refresh() {
+    this.panel?.refresh();
+  }
 
   get #fields() {
     return this.app.component(this.map.component).fields;
@@ -67,6 +73,7 @@ export class MapPage {
         this.app.keep({ color: "", size: "", direction: "", entity: "" });
         this.view = null;
         this.marked = "";
+        this.#open();
         this.#keep({ map: value });
       }),
       list("color", single), ...(this.map.is_grid ? [] : [list("size", single), list("direction", vectors)]), ...axes,
@@ -86,35 +93,52 @@ export class MapPage {
   }
 
   async #look() {
+    let asked = null;
     while (!this.isClosed) {
       let isMoving = false;
       if (!document.hidden && !this.app.isPaused()) {
         const before = this.points?.head.step ?? this.cells?.head.step;
-        try {
-          await this.#load();
-          this.#draw();
-          isMoving = before !== (this.points ?? this.cells).head.step;
-        } catch (error) {
-          this.app.failed(error);
+        const { layers, error } = await (asked ?? this.#ask());
+        asked = null;
+        if (error) this.app.failed(error);
+        else if (layers && !this.isClosed) {
+          isMoving = before !== layers[0].head.step;
+          if (isMoving) asked = this.#ask(); // the next picture comes while this one is drawn
+          this.#show(layers);
         }
       }
       await new Promise((wake) => { this.wake = wake; isMoving ? requestAnimationFrame(wake) : setTimeout(wake, REST); });
     }
   }
 
-  async #load() {
+  // Returns the layers of a picture, or the error; none if something else is to be seen meanwhile.
+  async #ask() {
     const { map, chosen } = this;
-    const path = `points/${encodeURIComponent(map.name)}${query(chosen)}`;
-    const layer = Layer.read(await askBytes(path));
+    try {
+      const layers = await this.#layers(map, { ...chosen, ids: this.marked ? "" : "0" });
+      return map === this.map && chosen === this.chosen ? { layers } : {};
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  // The layer of points or cells, and the cells behind points.
+  async #layers(map, wanted) {
+    const layer = Layer.read(await askBytes(`points/${encodeURIComponent(map.name)}${query(wanted)}`));
     const grid = map.grid && this.app.component(map.grid);
     const shown = grid?.fields.find(({ shape, type }) => !shape.length && /^(bool|[iuf]\d+)$|^[A-Z]/.test(type));
     const behind = shown ? Layer.read(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: shown.name })}`)) : null;
-    if (map !== this.map) return;
+    return [layer, behind];
+  }
+
+  #show([layer, behind]) {
+    const { map } = this;
     this.points = map.is_grid ? null : layer;
     this.cells = map.is_grid ? layer : behind;
     const { n, step, tick } = layer.head;
-    say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card (no WebGL2)" : ""}`);
+    say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
     this.#drawLegend(layer);
+    this.#draw();
   }
 
   #drawLegend(layer) {
@@ -156,7 +180,7 @@ export class MapPage {
   #drawOver() {
     const context = this.over.getContext("2d");
     drawBorder(context, this.view, this.#bounds(), (this.points ?? this.cells).head.wrap, colour("dim"));
-    const row = this.marked && this.points ? this.points.rowOf(this.marked) : -1;
+    const row = this.marked && this.points?.owners ? this.points.rowOf(this.marked) : -1;
     if (row < 0) return;
     const [x, y] = this.axes.map((axis, k) => pixel(this.surface, this.view, k, this.points.axis(axis)?.[row] ?? 0));
     context.strokeStyle = colour("ink");
@@ -166,7 +190,7 @@ export class MapPage {
     context.stroke();
     context.fillStyle = colour("ink");
     context.font = "13px system-ui";
-    context.fillText(entityName(this.marked), x + 14, y + 4);
+    context.fillText(this.#markedName, x + 14, y + 4);
   }
 
   #at(event) {
@@ -195,24 +219,52 @@ export class MapPage {
     if (grabbed && !grabbed.moved && this.points) this.#pick(this.#at(event));
   }
 
-  #pick([x, y]) {
-    const [xs, ys] = this.axes.map((axis) => this.points.axis(axis));
+  // Opens what is nearest to a click, and marks it; who is where is asked for first.
+  async #pick([x, y]) {
+    const { map, view } = this;
+    let { points } = this;
+    try {
+      if (!points.owners) [points] = await this.#layers(map, this.chosen);
+    } catch (error) {
+      return this.app.failed(error);
+    }
+    if (map !== this.map || this.isClosed) return;
+    const [xs, ys] = this.axes.map((axis) => points.axis(axis));
     let [best, nearest] = [-1, (NEAR * (devicePixelRatio || 1)) ** 2];
-    for (let row = 0; row < this.points.head.n; row += 1) {
-      const dx = xs[row] * this.view.scale[0] + this.view.shift[0] - x;
-      const dy = (ys ? ys[row] : 0) * this.view.scale[1] + this.view.shift[1] - y;
+    for (let row = 0; row < points.head.n; row += 1) {
+      const dx = xs[row] * view.scale[0] + view.shift[0] - x;
+      const dy = (ys ? ys[row] : 0) * view.scale[1] + view.shift[1] - y;
       if (dx * dx + dy * dy < nearest) [best, nearest] = [row, dx * dx + dy * dy];
     }
-    this.marked = best < 0 || this.points.head.owner !== "entity" ? "" : this.points.owner(best);
+    this.marked = best < 0 ? "" : points.owner(best);
+    this.points = points;
     this.app.keep({ entity: this.marked });
-    this.#showMarked();
+    this.#open();
     this.#draw();
+    this.wake?.();
   }
 
-  #showMarked() {
+  get #markedType() {
+    const { owner, title } = this.app.component(this.map.component);
+    return owner === "entity" ? "entity" : `id<${title}>`;
+  }
+
+  get #markedName() {
+    return this.panel?.label.textContent || (this.#markedType === "entity" ? entityName(this.marked) : this.marked);
+  }
+
+  // Opens what is marked beside the map.
+  #open() {
+    this.panel?.close();
+    this.panel = null;
     this.link?.remove();
+    this.beside.hidden = !this.marked;
     if (!this.marked) return;
-    this.link = element("a", { href: `#/entity/${this.marked}`, class: "picked", data: { entity: this.marked } }, `open ${entityName(this.marked)}`);
+    const isEntity = this.#markedType === "entity";
+    this.panel = new EntityPage(this.app, this.marked, isEntity ? "" : this.map.component);
+    this.beside.replaceChildren(this.panel.node);
+    this.link = element("a", { href: `#/${referencePath(this.#markedType, this.marked)}`, class: "picked",
+      data: isEntity ? { entity: this.marked } : { id: this.marked } }, `open ${this.#markedName}`);
     this.tools.append(this.link);
   }
 
@@ -248,10 +300,6 @@ export class MapPage {
     context.fillStyle = colour("paper");
     context.fillRect(0, 0, both.width, both.height);
     for (const canvas of [this.surface, this.over]) context.drawImage(canvas, 0, 0);
-    both.toBlob((blob) => {
-      const link = element("a", { href: URL.createObjectURL(blob), download: `${this.map.name}.png` });
-      link.click();
-      URL.revokeObjectURL(link.href);
-    });
+    both.toBlob((blob) => save(`${this.map.name}.png`, blob));
   }
 }

@@ -1,4 +1,4 @@
-// Memory, chunks and frames.
+// Memory, chunks, frames, and times of kernels.
 
 import { ask } from "./api.js";
 import { Lines, meter } from "./charts.js";
@@ -130,5 +130,28 @@ export class FramesPage extends PicturePage {
     const sorted = [...ms].sort((one, other) => one - other);
     const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
     say(this.facts, ms.length ? `the last ${plural(ms.length, "frame")}: median ${milliseconds(at(0.5))}, 99 % below ${milliseconds(at(0.99))}, longest ${milliseconds(at(1))}` : "no frames yet");
+  }
+}
+
+export class TimesPage extends PicturePage {
+  constructor(app) {
+    super(app, "Times");
+    const names = ["kernel", "within", "calls", "time", "share", "longest call", "rows", "ns per row", ""];
+    this.lines = element("tbody");
+    this.body.append(element("p", { class: "note" }, "What ran in the last second; it is measured while this page is open."),
+      element("table", { class: "times", data: { chart: "times" }, "aria-label": "times of kernels" },
+        element("thead", {}, element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name)))), this.lines));
+    this.refresh();
+  }
+
+  async draw() {
+    const { times } = await ask("times");
+    say(this.facts, times.length ? plural(times.length, "line") : "nothing has run in the last second");
+    this.lines.replaceChildren(...times.map((time) => {
+      const cells = [time.name, time.within, count(time.calls), milliseconds(1000 * time.seconds), `${(100 * time.share).toFixed(1)} %`,
+        milliseconds(1000 * time.longest), count(time.rows), time.rows ? time.ns_per_row.toFixed(1) : ""];
+      const bar = element("span", { class: "track" }, meter(time.share, 1, 1));
+      return element("tr", {}, ...cells.map((text) => element("td", {}, text)), element("td", {}, bar));
+    }));
   }
 }

@@ -1,6 +1,9 @@
-// Draws points and the cells of a grid: on the graphics card, or on a canvas where there is none.
+// Draws points and the cells of a grid: on the graphics card, or on a plain canvas where there is none.
 // A picture is {points, cells, size, isArrow}; points and cells have {head, column(role), colours}.
 
+import { PixelRenderer } from "./pixels.js";
+
+const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const POINTS = `#version 300 es
 uniform vec2 scale, shift; uniform float size, isArrow; uniform vec2 span;
 uniform vec3 palette[16]; uniform int members;
@@ -60,8 +63,17 @@ function program(gl, vertex, fragment) {
 }
 
 export function makeRenderer(canvas) {
-  const gl = canvas.getContext("webgl2", { antialias: false });
-  return gl ? new CardRenderer(gl) : new CanvasRenderer(canvas.getContext("2d"));
+  if (!hasCard()) return new PixelRenderer(canvas.getContext("2d"));
+  return new CardRenderer(canvas.getContext("webgl2", { antialias: false }));
+}
+
+// Whether WebGL2 runs on a graphics card, not in software.
+function hasCard() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const told = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = told ? gl.getParameter(told.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return gl !== null && !SOFTWARE.test(name);
 }
 
 class CardRenderer {
@@ -149,47 +161,5 @@ class CardRenderer {
     gl.uniform1i(this.cells.at("depth"), depth);
     gl.uniform1i(this.cells.at("layer"), layer ?? 0);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
-  }
-}
-
-// The colour of a value, as the shaders have it.
-export function inkOf(layer, value) {
-  const { colours, members, span } = layer;
-  if (members) return colours[value >= 0 ? Math.min(Math.trunc(value), members - 1) : members - 1];
-  if (Number.isNaN(value)) return [128, 128, 128];
-  const part = 15 * Math.min(1, Math.max(0, (value - span[0]) / (span[1] - span[0] || 1)));
-  const low = Math.min(Math.trunc(part), 14);
-  return colours[low].map((from, k) => Math.round(from + (colours[low + 1][k] - from) * (part - low)));
-}
-
-class CanvasRenderer {
-  constructor(context) {
-    this.context = context;
-    this.isPlain = true;
-  }
-
-  draw({ points, cells, size, layer }, view) {
-    const { context } = this;
-    const { width, height } = context.canvas;
-    context.clearRect(0, 0, width, height);
-    const pixel = (k, value) => value * view.scale[k] + view.shift[k];
-    if (cells?.column("color")) {
-      const [across, up = 1, depth = 1] = cells.head.grid;
-      const [w, h] = [Math.ceil(view.scale[0]), Math.ceil(view.scale[1])];
-      const values = cells.column("color");
-      for (let i = 0; i < across; i += 1) {
-        for (let j = 0; j < up; j += 1) {
-          context.fillStyle = `rgb(${inkOf(cells, values[(i * up + j) * depth + (layer ?? 0)])})`;
-          context.fillRect(pixel(0, i), height - pixel(1, j + 1), w, h);
-        }
-      }
-    }
-    if (!points?.head.n) return;
-    const [xs, ys, values] = [points.axis(view.axes[0]), points.axis(view.axes[1]), points.column("color")];
-    for (let k = 0; k < points.head.n; k += 1) {
-      if (!Number.isFinite(xs[k])) continue;
-      context.fillStyle = `rgb(${inkOf(points, values ? values[k] : 0)})`;
-      context.fillRect(pixel(0, xs[k]) - size / 2, height - pixel(1, ys ? ys[k] : 0) - size / 2, size, size);
-    }
   }
 }

@@ -1,6 +1,7 @@
-// The bar above the page: plays, pauses and resets the run, with its speed and its arguments.
+// The bar above the page: plays, pauses and resets the run, with its speed, arguments and settings.
 
 import { ask, Refused } from "./api.js";
+import { Control } from "./controls.js";
 import { element, say } from "./dom.js";
 import { count } from "./format.js";
 
@@ -19,8 +20,9 @@ export class RunBar {
       on: { change: () => this.#send({ speed: this.speed.value === "" ? null : Number(this.speed.value) }) } });
     this.error = element("p", { class: "error", role: "alert" });
     this.fields = element("div", { class: "fields" });
-    node.append(this.play, this.step, this.reset, this.stop, this.tick,
-      element("label", {}, this.speed, " steps/s"), this.fields, this.error);
+    this.settings = []; // of the world; fields of the run are `controls`
+    this.buttons = [this.play, this.step, this.stop, this.tick, element("label", {}, this.speed, " steps/s")];
+    node.append(...this.buttons.slice(0, 2), this.reset, ...this.buttons.slice(2), this.fields, this.error);
     this.#look();
   }
 
@@ -43,6 +45,7 @@ export class RunBar {
       if (!document.hidden) {
         try {
           this.#show(await ask("run"));
+          if (this.settings.length && !this.node.hidden) this.#showSettings(await ask("settings"));
         } catch (error) {
           if (!(error instanceof Refused)) throw error;
           // the page's own look says that the program has ended
@@ -54,19 +57,27 @@ export class RunBar {
 
   #show(state) {
     this.state = state;
-    this.node.hidden = !state.controls;
+    this.node.hidden = !state.controls && !(this.mayEdit && this.settings.length);
+    for (const part of this.buttons) part.hidden = !state.controls;
     say(this.play, state.playing ? "Pause" : "Play");
     // a world whose step leaves the time alone shows its steps
     say(this.tick, !state.tick ? `step ${count(state.steps)}` : `tick ${count(state.tick)}`);
     say(this.error, state.error ?? this.refused ?? "");
-    this.reset.hidden = !state.resets;
+    this.reset.hidden = !state.controls || !state.resets;
     if (document.activeElement !== this.speed) this.speed.value = state.speed ?? "";
     if (!this.controls) this.#makeFields();
-    for (const { group, name, input } of this.controls) {
-      if (group !== "args" || document.activeElement === input) continue;
-      if (input.type === "checkbox") input.checked = state.args[name];
-      else input.value = String(state.args[name]);
-    }
+    for (const { group, name, control } of this.controls) if (group === "args") control.show(state.args[name]);
+  }
+
+  // Makes fields for the settings, once the world is known.
+  addSettings({ settings, edit }) {
+    this.mayEdit = edit;
+    this.settings = settings.filter(({ type }) => type !== "object").map((field) => ({ name: field.name, control: this.#field(field, "",
+      async (value) => this.#showSettings(await ask("settings", { method: "PATCH", body: { [field.name]: value } }))) }));
+  }
+
+  #showSettings(values) {
+    for (const { name, control } of this.settings) control.show(values[name]);
   }
 
   // A field for each argument of the step, and of the function that makes a new world.
@@ -74,42 +85,46 @@ export class RunBar {
     this.controls = [];
     for (const group of ["args", "make"]) {
       const wanted = Object.entries(this.state[group]).filter(([, value]) => value !== null);
-      for (const [name, value] of wanted) this.fields.append(this.#field(group, name, value));
+      for (const [name, value] of wanted) {
+        const type = { boolean: "bool", number: "f64" }[typeof value] ?? "str";
+        const field = { name, type, shape: [], members: Object.hasOwn(this.state.choices, name) ? this.state.choices[name] : null };
+        const control = this.#field(field, group === "make" ? "for the next reset" : "", async (given) => {
+          if (group === "args") this.#show(await ask("run", { method: "POST", body: { args: { [name]: given } } }));
+          else control.show(given);
+        });
+        control.show(value);
+        this.controls.push({ group, name, control });
+      }
     }
   }
 
-  #field(group, name, value) {
-    const type = { boolean: "checkbox", number: "number" }[typeof value] ?? "text";
-    const message = element("span", { class: "error" });
-    const change = () => group === "args" && this.#send({ args: { [name]: valueOf(input, value) } }, message);
-    const input = element("input", { type, step: "any", data: { setting: name }, on: { change } });
-    if (type === "checkbox") input.checked = value;
-    else input.value = String(value);
-    this.controls.push({ group, name, input, value, message });
-    return element("label", { title: group === "make" ? "for the next reset" : "" }, `${name} `, input, message);
+  // A field, with what was refused beside it.
+  #field(field, hint, change) {
+    const message = element("span", { class: "error", role: "alert" });
+    const commit = async (value) => {
+      let text = "";
+      await change(value).catch((error) => { text = error.message; });
+      say(message, text && ` ${text}`);
+      return text;
+    };
+    const control = new Control(field, { label: field.name, data: { setting: field.name }, commit, undone: () => say(message, "") });
+    this.fields.append(element("label", { title: [hint, field.doc].filter(Boolean).join(": ") }, `${field.name} `, control.node,
+      field.unit ? ` ${field.unit}` : "", message));
+    return control;
   }
 
   #reset() {
     const made = this.controls.filter(({ group }) => group === "make");
-    this.#send({ reset: Object.fromEntries(made.map(({ name, input, value }) => [name, valueOf(input, value)])) });
+    this.#send({ reset: Object.fromEntries(made.map(({ name, control }) => [name, control.given])) });
   }
 
-  async #send(body, message) {
+  async #send(body) {
     this.refused = null;
-    if (message) say(message, "");
     try {
       this.#show(await ask("run", { method: "POST", body }));
     } catch (error) {
-      if (message) say(message, ` ${error.message}`);
-      else {
-        this.refused = error.message;
-        say(this.error, error.message);
-      }
+      this.refused = error.message;
+      say(this.error, error.message);
     }
   }
-}
-
-function valueOf(input, value) {
-  if (typeof value === "boolean") return input.checked;
-  return typeof value === "number" ? Number(input.value) : input.value;
 }

@@ -2,7 +2,7 @@
 
 import { ask, query } from "./api.js";
 import { Lines } from "./charts.js";
-import { element, say } from "./dom.js";
+import { element, saveCsv, say } from "./dom.js";
 import { count } from "./format.js";
 
 const COLOURS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
@@ -16,9 +16,11 @@ export class SeriesPage {
     this.facts = element("p", { class: "facts" });
     this.choices = element("fieldset", { class: "choices" }, element("legend", {}, "Lines"));
     this.body = element("div", { class: "picture" });
+    this.recorded = element("section", { class: "picture", "aria-label": "records" });
+    this.records = [];
     this.node = element("section", { class: "page scrolls" },
       element("div", { class: "top" }, element("h2", {}, "Charts"), this.facts,
-        element("button", { type: "button", on: { click: () => this.#save() } }, "CSV")), this.choices, this.body);
+        element("button", { type: "button", on: { click: () => this.#save() } }, "CSV")), this.choices, this.body, this.recorded);
     const told = app.parameters.get("lines");
     this.names = new Set(told === null ? this.#first() : told.split(",").filter((name) => app.world.series.includes(name)));
     for (const name of app.world.series) {
@@ -48,17 +50,13 @@ export class SeriesPage {
     for (const { lines } of this.charts ?? []) lines.close();
     const groups = Map.groupBy([...this.names], (name) => (name.includes(".") ? name.split(".")[0] : "rows"));
     this.data = { steps: [] };
-    this.charts = [...groups].map(([title, names]) => {
-      const lines = new Lines(title, names, names.map((_, k) => COLOURS[k % COLOURS.length]), 220, (value) => count(Number(value.toPrecision(6))), "step");
-      lines.node.dataset.series = names.join(",");
-      return { names, lines };
-    });
+    this.charts = [...groups].map(([title, names]) => makeChart(title, names, "step"));
     this.body.replaceChildren(...this.charts.map(({ lines }) => lines.node));
   }
 
   close() {
     this.isClosed = true;
-    for (const { lines } of this.charts) lines.close();
+    for (const { lines } of [...this.charts, ...this.records]) lines.close();
   }
 
   refresh() {}
@@ -66,7 +64,10 @@ export class SeriesPage {
   async #look() {
     while (!this.isClosed) {
       try {
-        if (this.names.size && !document.hidden && !this.app.isPaused()) await this.#load();
+        if (!document.hidden && !this.app.isPaused()) {
+          if (this.names.size) await this.#load();
+          await this.#loadRecords();
+        }
       } catch (error) {
         this.app.failed(error);
       }
@@ -89,10 +90,26 @@ export class SeriesPage {
 
   #save() {
     const columns = ["steps", ...this.names];
-    const rows = this.data.steps.map((_, k) => columns.map((name) => this.data[name][k] ?? "").join(","));
-    const link = element("a", { download: "series.csv",
-      href: URL.createObjectURL(new Blob([[columns.join(","), ...rows, ""].join("\n")], { type: "text/csv" })) });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveCsv("series.csv", columns, this.data.steps.map((_, k) => columns.map((name) => this.data[name][k])));
   }
+
+  // Records come without being asked for: a chart for each table, over the ticks.
+  async #loadRecords() {
+    const { steps, ...columns } = await ask("series");
+    const tables = Map.groupBy(Object.keys(columns), (name) => name.split(".")[0]);
+    const known = Object.keys(columns).join();
+    if (known !== this.known) {
+      this.known = known;
+      for (const { lines } of this.records) lines.close();
+      this.records = [...tables].map(([title, names]) => makeChart(title, names, "tick"));
+      this.recorded.replaceChildren(...this.records.map(({ lines }) => lines.node));
+    }
+    for (const { names, lines } of this.records) lines.update(steps, names.map((name) => columns[name]));
+  }
+}
+
+function makeChart(title, names, over) {
+  const lines = new Lines(title, names, names.map((_, k) => COLOURS[k % COLOURS.length]), 220, (value) => count(Number(value.toPrecision(6))), over);
+  lines.node.dataset.series = names.join(",");
+  return { names, lines };
 }

@@ -2,14 +2,14 @@
 
 import { ask, query } from "./api.js";
 import { histogram } from "./charts.js";
-import { element, say } from "./dom.js";
+import { element, saveCsv, say } from "./dom.js";
 import { bytes, count, entityNumber, plural, width } from "./format.js";
-import { entityLink, Grid } from "./grid.js";
+import { Grid, referenceLink } from "./grid.js";
 
-const OWNER = { entity: { type: "entity", width: 11 }, id: { type: "id", width: 21 } };
-
-function ownerColumn(owner) {
-  return { key: owner, title: owner, sortable: true, ...(OWNER[owner] ?? OWNER.id) };
+// The first column: entities, or the ids of rows of a component that nobody owns.
+function ownerColumn(owner = "entity", component = "") {
+  const type = owner === "entity" ? "entity" : `id<${component}>`;
+  return { key: owner, title: owner, sortable: true, type, width: 24 };
 }
 
 function fieldColumn(field, prefix = "") {
@@ -42,11 +42,18 @@ class TablePage {
       desc: app.parameters.has("desc"),
       load: (start, number, sort, desc) =>
         ask(`${path}${query({ ...this.asked, start, count: number, sort, desc: desc ? 1 : "" })}`),
-      open: (entity) => app.go(`entity/${entity}`),
+      open: (path) => app.go(path),
       failed: (error) => app.failed(error),
       sorted: (sort, desc) => app.keep({ sort, desc: desc ? 1 : "" }),
     });
+    this.tools.append(element("button", { type: "button", title: "The rows in sight", on: { click: () => this.#saveRows(label) } }, "CSV"));
     this.node.append(this.grid.node);
+  }
+
+  #saveRows(label) {
+    const { columns } = this.grid.answer;
+    const names = Object.keys(columns);
+    saveCsv(`${label}.csv`, names, columns[names[0]].map((_, k) => names.map((name) => columns[name][k])));
   }
 
   refresh() {
@@ -58,13 +65,25 @@ class TablePage {
   }
 }
 
+// `mass>=2; label=rock`: both must hold.
+function conditions(text) {
+  return text.split(";").map((each) => each.trim()).filter(Boolean);
+}
+
 export class ComponentPage extends TablePage {
   constructor(app, name) {
     const found = app.component(name);
     super(app, found.title, found.in === "archetypes" ? "component in archetypes" : "component");
     this.name = name;
-    const columns = [ownerColumn(found.owner), ...found.fields.map((field) => fieldColumn(field))];
-    this.addGrid(`rows of ${found.title}`, columns, `rows/${name}`);
+    const columns = [ownerColumn(found.owner, found.title), ...found.fields.map((field) => fieldColumn(field))];
+    this.where = element("input", { type: "search", "aria-label": "Rows with values", placeholder: "mass>=2; label=rock",
+      value: app.parameters.get("where") ?? "", spellcheck: "false", on: { change: () => this.#filter() } });
+    this.asked = { where: conditions(this.where.value) };
+    this.tools.append(this.where);
+    this.addGrid(`rows of ${found.title}`, columns, `rows/${name}`, ({ n }) => {
+      this.left = n;
+      this.worldSeen();
+    });
     const fields = found.fields.filter(hasHistogram);
     if (fields.length) this.#addHistogram(fields);
     if (found.tree) this.tools.append(element("a", { href: `#/tree/${name}` }, "Tree"));
@@ -74,7 +93,14 @@ export class ComponentPage extends TablePage {
   worldSeen() {
     const { rows, capacity, nbytes, version, grid } = this.app.component(this.name);
     const cells = grid ? `cells of a grid of ${grid.join(" × ")}, ` : "";
-    say(this.facts, `${cells}${plural(rows, "row")}, room for ${count(capacity)}, ${bytes(nbytes)}, version ${count(version)}`);
+    const left = this.where?.value && this.left !== undefined ? `${count(this.left)} of ` : "";
+    say(this.facts, `${cells}${left}${plural(rows, "row")}, room for ${count(capacity)}, ${bytes(nbytes)}, version ${count(version)}`);
+  }
+
+  #filter() {
+    this.app.keep({ where: this.where.value });
+    this.asked = { where: conditions(this.where.value) };
+    this.grid.renew();
   }
 
   #addHistogram(fields) {
@@ -122,7 +148,7 @@ export class QueryPage extends TablePage {
     const asked = { all: found.all, any: found.any, none: found.none, optional: found.optional };
     this.words = Object.entries(asked).filter(([, names]) => names.length)
       .map(([how, names]) => `${how} ${names.join(", ")}`).join("; ");
-    const columns = [ownerColumn("entity")];
+    const columns = [ownerColumn()];
     for (const part of shown) {
       columns.push(...app.component(part).fields.map((field) => fieldColumn(field, `${part}.`)));
     }
@@ -135,7 +161,7 @@ export class GroupPage extends TablePage {
   constructor(app, name) {
     const { members } = app.group(name);
     super(app, name, "group");
-    const columns = [ownerColumn("entity")];
+    const columns = [ownerColumn()];
     for (const part of members) {
       columns.push(...app.component(part).fields.map((field) => fieldColumn(field, `${part}.`)));
     }
@@ -166,15 +192,15 @@ export class EntitiesPage extends TablePage {
   constructor(app) {
     super(app, "Entities", "");
     this.asked = {};
-    const columns = [ownerColumn("entity"), { key: "components", title: "components", type: "list", width: 60 }];
+    const columns = [ownerColumn(), { key: "components", title: "components", type: "list", width: 60 }];
     columns[0].sortable = false;
     this.addGrid("entities", columns, "entities", ({ n }) => this.#found(n));
     const { load } = this.grid;
     this.grid.load = async (...given) => {
       if (this.wrong.length) return { n: 0, start: 0, rows: [], columns: { entity: [], components: [] } };
-      const { n, start, entities, components } = await load(...given);
+      const { n, start, entities, components, label } = await load(...given);
       const rows = entities.map((_, k) => start + k);
-      return { n, start, rows, columns: { entity: entities, components } };
+      return { n, start, rows, label, columns: { entity: entities, components } };
     };
     this.search(app.parameters.get("q") ?? "");
   }
@@ -188,7 +214,7 @@ export class EntitiesPage extends TablePage {
     if (this.grid.isLaid) this.grid.renew();
     if (this.entity !== null) {
       this.extra.hidden = false;
-      this.extra.replaceChildren(element("p", { class: "note" }, "Enter opens ", entityLink(this.entity)));
+      this.extra.replaceChildren(element("p", { class: "note" }, "Enter opens ", referenceLink(this.entity)));
     } else {
       this.extra.hidden = true;
     }

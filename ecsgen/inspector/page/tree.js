@@ -2,15 +2,15 @@
 
 import { ask, query } from "./api.js";
 import { element, say } from "./dom.js";
-import { count, plural } from "./format.js";
-import { entityLink } from "./grid.js";
+import { count, plural, referencePath } from "./format.js";
+import { referenceLink } from "./grid.js";
 
 const AT_ONCE = 100;
 
 export class TreePage {
   constructor(app, name) {
     const found = app.component(name);
-    Object.assign(this, { app, name, owner: found.owner });
+    Object.assign(this, { app, name, owner: found.owner, type: found.owner === "entity" ? "entity" : `id<${found.title}>` });
     this.facts = element("p", { class: "facts" });
     this.roots = element("ul", { role: "tree", "aria-label": `hierarchy of ${found.title}`,
       on: { keydown: (event) => this.#key(event) } });
@@ -47,10 +47,10 @@ export class TreePage {
 
   #item(node, level) {
     const whose = node[this.owner];
-    const link = this.owner === "entity" ? entityLink(whose) : element("span", {}, whose);
-    if (this.owner === "entity") link.tabIndex = -1;
+    const link = referenceLink(whose, this.type, node.label);
+    link.tabIndex = -1;
     const about = node.children ? plural(node.children, "child", "children") : "";
-    const line = element("span", { class: "line", on: { click: (event) => event.target === link || this.#toggle(item) } },
+    const line = element("span", { class: "line", on: { click: (event) => link.contains(event.target) || this.#toggle(item) } },
       element("span", { class: "mark", "aria-hidden": "true" }), link,
       element("small", {}, ` row ${count(node.row)}${about && `, ${about}`}`));
     const item = element("li", { role: "treeitem", tabindex: -1, "aria-level": level,
@@ -91,7 +91,7 @@ export class TreePage {
     else if (event.key === "ArrowRight") this.#toggle(item, true);
     else if (event.key === "ArrowLeft" && item.getAttribute("aria-expanded") === "true") this.#toggle(item, false);
     else if (event.key === "ArrowLeft") this.#focus(item, item.parentElement.closest("[role=treeitem]"));
-    else if (event.key === "Enter" && this.owner === "entity") this.app.go(`entity/${item.node.parent}`);
+    else if (event.key === "Enter") this.app.go(referencePath(this.type, item.node.parent));
     else return;
     event.preventDefault();
   }

@@ -1,0 +1,157 @@
+// Draws points and the cells of a grid without a graphics card: pixel by pixel, onto a plain canvas.
+// What a browser does in its place (WebGL in software) takes fifty times as long.
+
+const LEVELS = 256; // colours of a scale
+const ANGLES = 32;
+const NOWHERE = [128, 128, 128];
+
+// The colour of a value, as the shaders have it.
+export function inkOf(layer, value) {
+  const { colours, members, span } = layer;
+  if (members) return colours[value >= 0 ? Math.min(Math.trunc(value), members - 1) : members - 1];
+  if (Number.isNaN(value)) return NOWHERE;
+  const part = 15 * Math.min(1, Math.max(0, (value - span[0]) / (span[1] - span[0] || 1)));
+  const low = Math.min(Math.trunc(part), 14);
+  return colours[low].map((from, k) => Math.round(from + (colours[low + 1][k] - from) * (part - low)));
+}
+
+function packed([red, green, blue]) {
+  return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+// All colours of a layer: one for each member, or for each level of the scale; NaN's comes last.
+class Inks {
+  constructor(layer) {
+    const { members, span } = layer;
+    this.count = members || LEVELS;
+    const step = (span[1] - span[0] || 1) / (LEVELS - 1);
+    this.inks = Uint32Array.from({ length: this.count + 1 }, (_, k) =>
+      packed(inkOf(layer, k === this.count ? NaN : members ? k : span[0] + k * step)));
+    [this.low, this.factor] = members ? [0, 1] : [span[0] - step / 2, 1 / step];
+  }
+
+  of(value) {
+    const place = (value - this.low) * this.factor;
+    if (place >= this.count) return this.inks[this.count - 1];
+    return place >= 0 ? this.inks[place | 0] : this.inks[place < 0 && this.factor !== 1 ? 0 : this.count];
+  }
+}
+
+// The pixels of a dot or of an arrow head: [row, first, last] around its middle.
+function stamp(size, angle) {
+  const half = size / 2;
+  const reach = Math.ceil(half);
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+  const isInside = (x, y) => {
+    if (Number.isNaN(angle)) return x * x + y * y <= 1;
+    const [along, across] = [x * cos + y * sin, y * cos - x * sin];
+    return along >= -0.75 && Math.abs(across) <= (0.9 - along) * 0.38;
+  };
+  const runs = [];
+  for (let y = -reach; y <= reach; y += 1) {
+    let [first, last] = [reach + 1, -reach - 1];
+    for (let x = -reach; x <= reach; x += 1) {
+      if (isInside(x / half, -y / half)) [first, last] = [Math.min(first, x), Math.max(last, x)];
+    }
+    if (first <= last) runs.push(y, first, last);
+  }
+  return { reach, runs: Int32Array.from(runs.length ? runs : [0, 0, 0]) };
+}
+
+export class PixelRenderer {
+  constructor(context) {
+    this.context = context;
+    this.isPlain = true;
+    this.stamps = new Map();
+  }
+
+  draw(picture, view) {
+    const { width, height } = this.context.canvas;
+    if (this.image?.width !== width || this.image.height !== height) {
+      this.image = this.context.createImageData(width, height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+    }
+    this.pixels.fill(0);
+    if (picture.cells?.column("color")) this.#drawCells(picture, view);
+    if (picture.points?.head.n) this.#drawPoints(picture, view);
+    this.context.putImageData(this.image, 0, 0);
+  }
+
+  #drawCells({ cells, layer = 0 }, view) {
+    const { width, height } = this.image;
+    const [across, up = 1, depth = 1] = cells.head.grid;
+    const values = cells.column("color");
+    const inks = new Inks(cells);
+    const colours = Uint32Array.from({ length: across * up }, (_, cell) => inks.of(values[cell * depth + layer]));
+    const cellAt = (k, count) => (pixel) => {
+      const place = Math.floor((pixel + 0.5 - view.shift[k]) / view.scale[k]);
+      return place >= 0 && place < count ? place : -1;
+    };
+    const columns = Int32Array.from({ length: width }, (_, x) => cellAt(0, across)(x));
+    const rowOf = cellAt(1, up);
+    for (let y = 0; y < height; y += 1) {
+      const row = rowOf(height - 1 - y);
+      if (row < 0) continue;
+      for (let x = 0; x < width; x += 1) {
+        if (columns[x] >= 0) this.pixels[y * width + x] = colours[columns[x] * up + row];
+      }
+    }
+  }
+
+  #drawPoints({ points, size, isArrow }, view) {
+    const { pixels } = this;
+    const { width, height } = this.image;
+    const { n } = points.head;
+    const [xs, ys] = view.axes.map((axis) => points.axis(axis));
+    const [values, bigs] = [points.column("color"), points.column("size")];
+    const [dxs, dys] = isArrow && points.column("direction")
+      ? view.axes.map((axis) => points.column("direction").subarray(axis * n, (axis + 1) * n)) : [];
+    const [low, high] = points.head.size_range ?? [0, 1];
+    const [sx, sy] = view.scale;
+    const [tx, ty] = [view.shift[0], height - view.shift[1]];
+    const inks = new Inks(points);
+    const only = inks.of(0);
+    const same = bigs || dxs ? null : this.#stamp(size, NaN);
+    const isPixel = same?.reach === 1 && same.runs.length === 3 && same.runs[1] === same.runs[2];
+    for (let k = 0; k < n; k += 1) {
+      const [across, down] = [xs[k] * sx + tx, ys ? ty - ys[k] * sy : ty];
+      if (!(across > -99 && across < width + 99 && down > -99 && down < height + 99)) continue; // NaN is nowhere
+      const [x, y] = [Math.floor(across), Math.floor(down)];
+      const ink = values ? inks.of(values[k]) : only;
+      if (isPixel) {
+        if (x >= 0 && x < width && y >= 0 && y < height) pixels[y * width + x] = ink;
+        continue;
+      }
+      const found = same ?? this.#stamp(
+        size * (0.4 + 1.2 * (bigs ? (bigs[k] - low) / (high - low || 1) : 0.5)), dxs ? Math.atan2(dys[k], dxs[k]) : NaN);
+      this.#print(found, x, y, ink);
+    }
+  }
+
+  #print({ reach, runs }, x, y, ink) {
+    const { pixels } = this;
+    const { width, height } = this.image;
+    const isWhole = x >= reach && y >= reach && x + reach < width && y + reach < height;
+    for (let run = 0; run < runs.length; run += 3) {
+      const row = y + runs[run];
+      let first = x + runs[run + 1];
+      let last = x + runs[run + 2];
+      if (!isWhole) {
+        if (row < 0 || row >= height) continue;
+        if (first < 0) first = 0;
+        if (last >= width) last = width - 1;
+      }
+      const end = row * width + last;
+      for (let at = row * width + first; at <= end; at += 1) pixels[at] = ink;
+    }
+  }
+
+  // Dots and arrow heads that look alike are made once.
+  #stamp(size, angle) {
+    const part = Number.isNaN(angle) ? ANGLES : Math.round(((angle + Math.PI) / (2 * Math.PI)) * ANGLES) % ANGLES;
+    const key = Math.round(size * 2) * (ANGLES + 1) + part;
+    let known = this.stamps.get(key);
+    if (!known) this.stamps.set(key, known = stamp(Math.max(1, Math.round(size * 2) / 2), part === ANGLES ? NaN : (part / ANGLES) * 2 * Math.PI - Math.PI));
+    return known;
+  }
+}
