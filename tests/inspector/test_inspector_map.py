@@ -86,6 +86,14 @@ def test_fields_follow_in_their_order(farm: Inspected) -> None:
     assert head["size_range"] == [1, 3]  # without the NaN
 
 
+def test_ids_can_be_left_out(farm: Inspected) -> None:
+    head, columns = points(farm, "sheep?color=mood&ids=0")
+    assert list(columns) == ["place", "mood"]
+    assert [column["name"] for column in head["columns"]] == ["place", "mood"]
+    answer = farm.ask("HEAD", "points/sheep")
+    assert (answer.status, answer.body) == (200, b"")
+
+
 def test_cells_of_a_grid(farm: Inspected) -> None:
     head, columns = points(farm, "patch?color=grass")
     assert (head["grid"], head["n"]) == ([4, 3], 12)

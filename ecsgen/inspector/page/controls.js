@@ -1,7 +1,7 @@
 // Fields to change a value with: lists for enums, switches for bools, sliders between bounds, else text.
 
 import { element, say } from "./dom.js";
-import { cellText, entityNumber } from "./format.js";
+import { cellText, entityName, entityNumber } from "./format.js";
 
 // `field`: {name, type, shape, members, flags, min, max}; `commit` gets a new value, and returns what
 // is wrong with it, or ""; `undone` is told that it is left as it was.
@@ -100,6 +100,7 @@ export class Control {
 // A value as it is written into a field's input, and back.
 function written(value, field) {
   if (field.shape.length) return JSON.stringify(value, (_, part) => (typeof part === "number" && field.type.startsWith("f32") ? Number(cellText(part, "f32")) : part));
+  if (field.type.startsWith("entity") && value !== "0") return entityName(value);
   if (/^(entity|id<)/.test(field.type)) return value;
   return cellText(value, field.type);
 }

@@ -63,13 +63,13 @@ export class EntityPage {
 
   #addTools() {
     this.choice = element("select", { "aria-label": "Component to add" });
-    const add = element("button", { type: "button", on: { click: () =>
+    this.add = element("button", { type: "button", on: { click: () =>
       this.choice.value && this.change("POST", this.choice.value, {}) } }, "Add");
     const destroy = element("button", { type: "button", class: "danger", on: { click: () => {
       if (destroy.dataset.sure) this.change("DELETE", "");
       else this.#makeSure(destroy);
     } } }, "Destroy");
-    this.tools.append(...(this.component ? [] : [this.choice, add]), destroy);
+    this.tools.append(...(this.component ? [] : [this.choice, this.add]), destroy);
   }
 
   #makeSure(button) {
@@ -86,6 +86,7 @@ export class EntityPage {
     this.tools.hidden = !alive; // of the dead nothing can be changed
     const free = this.app.world.components.filter(({ name, owner, list }) =>
       owner === "entity" && (list || !present.has(name)));
+    for (const part of [this.choice, this.add]) part.hidden = !free.length;
     const names = free.map(({ name }) => name);
     if (names.join() === [...this.choice.options].map(({ value }) => value).join()) return;
     this.choice.replaceChildren(...free.map(({ name, title }) => element("option", { value: name }, title)));

@@ -83,9 +83,9 @@ export function cellText(value, type) {
 }
 
 // How wide a column is, in characters.
-export function width(type, shape, name) {
+export function width(type, shape, name, members) {
   const scalar = type.split("[")[0];
-  const each = { bool: 7, f32: 11, f64: 18, u64: 20, i64: 20, entity: 9 }[scalar] ?? 8;
+  const each = { bool: 7, f32: 11, f64: 18, u64: 20, i64: 20, entity: 9 }[scalar] ?? Math.max(8, ...(members ?? []).map((member) => member.length + 1));
   const size = /^(str|bytes)\[(\d+)\]/.exec(type);
   const cells = shape.reduce((product, length) => product * length, 1);
   const scalars = cells > 1 ? 36 : 24;

@@ -112,10 +112,10 @@ export class MapPage {
   }
 
   // Returns the layers of a picture, or the error; none if something else is to be seen meanwhile.
-  async #ask() {
+  async #ask(withIds = this.marked !== "") {
     const { map, chosen } = this;
     try {
-      const layers = await this.#layers(map, { ...chosen, ids: this.marked ? "" : "0" });
+      const layers = await this.#layers(map, { ...chosen, ids: withIds ? "" : "0" });
       return map === this.map && chosen === this.chosen ? { layers } : {};
     } catch (error) {
       return { error };
@@ -219,29 +219,38 @@ export class MapPage {
     if (grabbed && !grabbed.moved && this.points) this.#pick(this.#at(event));
   }
 
-  // Opens what is nearest to a click, and marks it; who is where is asked for first.
-  async #pick([x, y]) {
-    const { map, view } = this;
-    let { points } = this;
-    try {
-      if (!points.owners) [points] = await this.#layers(map, this.chosen);
-    } catch (error) {
-      return this.app.failed(error);
+  // Opens what is nearest to a click, and marks it. Who that is has to be asked for: rows that only
+  // move keep their places meanwhile.
+  async #pick(at) {
+    const { map, points: seen } = this;
+    let [points, row] = [seen, this.#nearest(seen, at)];
+    if (row >= 0 && !seen.owners) {
+      const { layers, error } = await this.#ask(true);
+      if (error) this.app.failed(error);
+      if (!layers || this.isClosed) return;
+      [points] = layers;
+      if (points.head.n !== seen.head.n) row = this.#nearest(points, at);
     }
-    if (map !== this.map || this.isClosed) return;
-    const [xs, ys] = this.axes.map((axis) => points.axis(axis));
-    let [best, nearest] = [-1, (NEAR * (devicePixelRatio || 1)) ** 2];
-    for (let row = 0; row < points.head.n; row += 1) {
-      const dx = xs[row] * view.scale[0] + view.shift[0] - x;
-      const dy = (ys ? ys[row] : 0) * view.scale[1] + view.shift[1] - y;
-      if (dx * dx + dy * dy < nearest) [best, nearest] = [row, dx * dx + dy * dy];
-    }
-    this.marked = best < 0 ? "" : points.owner(best);
+    if (map !== this.map) return;
+    this.marked = row < 0 ? "" : points.owner(row);
     this.points = points;
     this.app.keep({ entity: this.marked });
     this.#open();
     this.#draw();
     this.wake?.();
+  }
+
+  // The row of the point that is nearest to a place in the picture, -1 if none is near.
+  #nearest(points, [x, y]) {
+    const [xs, ys] = this.axes.map((axis) => points.axis(axis));
+    const { scale, shift } = this.view;
+    let [best, nearest] = [-1, (NEAR * (devicePixelRatio || 1)) ** 2];
+    for (let row = 0; row < points.head.n; row += 1) {
+      const dx = xs[row] * scale[0] + shift[0] - x;
+      const dy = (ys ? ys[row] : 0) * scale[1] + shift[1] - y;
+      if (dx * dx + dy * dy < nearest) [best, nearest] = [row, dx * dx + dy * dy];
+    }
+    return best;
   }
 
   get #markedType() {

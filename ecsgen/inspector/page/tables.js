@@ -15,7 +15,8 @@ function ownerColumn(owner = "entity", component = "") {
 function fieldColumn(field, prefix = "") {
   const title = `${prefix}${field.name}`;
   return { key: title, title, type: field.type, unit: field.unit, doc: field.doc,
-    sortable: !field.shape.length && field.type !== "object", width: width(field.type, field.shape, `${title} ${field.unit}`) };
+    sortable: !field.shape.length && field.type !== "object",
+    width: width(field.type, field.shape, `${title} ${field.unit}`, field.members) };
 }
 
 function hasHistogram(field) {
