@@ -209,10 +209,12 @@ class Api:
         return await self._tables.component(reader, window_of(parameters), filters)
 
     async def _query(self, request: Request) -> Json:
+        _refuse_filters(request)
         conditions = self._queries[request.path_params["query"]]
         return await self._tables.query(conditions, window_of(request.query_params))
 
     async def _group(self, request: Request) -> Json:
+        _refuse_filters(request)
         group = self._groups[request.path_params["group"]]
         managed = {id(s.manager): s for s in self._owned if isinstance(s, ManagerReader)}
         readers = [managed[id(member)] for member in group._members.values()]
@@ -399,6 +401,11 @@ def _entity_of(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
         raise make_not_found("entity", text)
     return int(text)
+
+
+def _refuse_filters(request: Request) -> None:
+    if "where" in request.query_params:
+        raise RequestError(400, "where: only rows/NAME has it")
 
 
 def _rows_json(reader: ComponentReader, rows: NDArray[np.intp]) -> list[dict[str, Json]]:

@@ -146,6 +146,13 @@ def test_what_cannot_be_compared(town: Inspected, where: str, status: int) -> No
     assert answer.error
 
 
+def test_only_components_are_filtered() -> None:
+    with Inspected(World()) as seen:
+        for path in ("query/movers", "group/bodies"):
+            assert seen.get(path).status == 200
+            assert seen.get(f"{path}?where=mass>1").status == 400
+
+
 def test_rows_without_owner_by_id(town: Inspected) -> None:
     house = town.world.house
     [hut, other] = map(int, house.id_of_many([0, 1]))

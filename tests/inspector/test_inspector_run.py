@@ -246,6 +246,27 @@ def test_own_loop_waits_while_the_page_has_paused_it() -> None:
     assert counts[2] == counts[1] + 1
 
 
+def test_own_loop_goes_on_once_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecsgen.inspector.inspector._LOOKING", 0.3)
+
+    def pause() -> None:
+        person = Person(inspector)
+        person.wait_for(playing=True)
+        person.post(pause=True)
+
+    with serve(World()) as inspector:
+        assert inspector.wait()
+        thread = threading.Thread(target=pause)
+        thread.start()
+        longest = 0.0
+        while thread.is_alive() or longest < 0.25:
+            inspector.tick()
+            begun = time.perf_counter()
+            assert inspector.wait()
+            longest = max(longest, time.perf_counter() - begun)
+        thread.join()
+
+
 def test_without_a_step_the_run_cannot_be_controlled() -> None:
     inspector, answers = serve(World()), list[Any]()
     with inspector:

@@ -21,6 +21,7 @@ export class RunBar {
     this.error = element("p", { class: "error", role: "alert" });
     this.fields = element("div", { class: "fields" });
     this.settings = []; // of the world; fields of the run are `controls`
+    this.labels = new Map(); // elements of all fields by name
     this.buttons = [this.play, this.step, this.stop, this.tick, element("label", {}, this.speed, " steps/s")];
     node.append(...this.buttons.slice(0, 2), this.reset, ...this.buttons.slice(2), this.fields, this.error);
     this.#look();
@@ -70,10 +71,17 @@ export class RunBar {
   }
 
   // Makes fields for the settings, once the world is known.
-  addSettings({ settings, edit }) {
+  addSettings({ settings, edit, view }) {
     this.mayEdit = edit;
     this.settings = settings.filter(({ type }) => type !== "object").map((field) => ({ name: field.name, control: this.#field(field, "",
       async (value) => this.#showSettings(await ask("settings", { method: "PATCH", body: { [field.name]: value } }))) }));
+    this.chosen = view?.controls ?? [];
+    this.#hideOthers();
+  }
+
+  // A view may name the fields that are of interest.
+  #hideOthers() {
+    for (const [name, label] of this.labels) label.hidden = Boolean(this.chosen?.length) && !this.chosen.includes(name);
   }
 
   #showSettings(values) {
@@ -96,6 +104,7 @@ export class RunBar {
         this.controls.push({ group, name, control });
       }
     }
+    this.#hideOthers();
   }
 
   // A field, with what was refused beside it.
@@ -108,8 +117,10 @@ export class RunBar {
       return text;
     };
     const control = new Control(field, { label: field.name, data: { setting: field.name }, commit, undone: () => say(message, "") });
-    this.fields.append(element("label", { title: [hint, field.doc].filter(Boolean).join(": ") }, `${field.name} `, control.node,
-      field.unit ? ` ${field.unit}` : "", message));
+    const label = element("label", { title: [hint, field.doc].filter(Boolean).join(": ") }, `${field.name} `, control.node,
+      field.unit ? ` ${field.unit}` : "", message);
+    this.labels.set(field.name, label);
+    this.fields.append(label);
     return control;
   }
 
