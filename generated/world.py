@@ -2073,15 +2073,21 @@ class Game(
             BlockColumn(rows_last(self.boid.data._position_column), _rows, True, True),
         )
         _other_members = ()
-        _working = (("f4", (2,), False),)
+        _working = (("?", (), False), ("i8", (), False), ("f4", (2,), False))
         _paired = ()
         _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
-            for _pairs, boid_position, _tmp in _blocks:
+            for _pairs, boid_position, _where, _tmp, _tmp2 in _blocks:
+                # where count() > 0
+                _pairs.count(True, _tmp)
+                np.greater(_tmp, _0_i64, out=_where)
+                if not _where.any():
+                    continue
                 # Boid.position += mean(offset) * 0.125
-                _pairs.mean(_pairs.offset, _tmp)
-                _tmp *= _0_125_f32
-                boid_position += _tmp
+                _pairs.mean(_pairs.offset, _tmp2)
+                _tmp2 *= _0_125_f32
+                np.add(boid_position, _tmp2, out=_tmp2)
+                put_where(boid_position, _where, _tmp2)
 
     def chase(self, sight: float) -> None:
         """Let the hawks turn towards the boids that they see.

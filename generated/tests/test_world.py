@@ -239,8 +239,8 @@ if Meeting.one.Person.condition == Condition.infectious:
 {"other": {"radius": "sight", "among": "hawks"}}, "steps":
 ["fear = sum(normalize(offset) * other.Hawk.hunger)",
 "Boid.heading = normalize(Boid.heading - fear)"]},
-"huddle": {"over": "Boid", "args": {"reach": "f32"}, "near": {"other": {"radius":
-"reach"}}, "steps": ["Boid.position += mean(offset) * 0.125"]},
+"huddle": {"over": "Boid", "args": {"reach": "f32"}, "where": "count() > 0", "near":
+{"other": {"radius": "reach"}}, "steps": ["Boid.position += mean(offset) * 0.125"]},
 "chase": {"over": "hawks", "args": {"sight": "f32"}, "near": {"other": {"radius":
 "sight", "among": "Boid"}}, "steps":
 ["Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)"]},
