@@ -140,7 +140,7 @@ class Check:
         self._schema = texts.schema
         self._stand_ins, self._thread = StandIns(), threading.get_ident()
         self._has_time = has_time(texts.project.world)
-        self._compiled: dict[str, CompiledKernel] = {}
+        self._compiled: dict[Kernel, CompiledKernel] = {}
         self._read: dict[Reduction, CheckedReduction] = {}
 
     @property
@@ -150,7 +150,12 @@ class Check:
 
     def begin(self) -> None:
         """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
-        for method in methods_of(self._world, self._texts):
+        world, texts = self._world, self._texts
+        assignments = [
+            GeneratedMethod(world, f"_{texts.written[k].name}", k.name, k.over, [k])
+            for k in texts.assignments
+        ]
+        for method in (*methods_of(world, texts), *assignments):
             call: _Call = partial(self._call_reader, method)
             if method.kernels[1:]:
                 call = partial(self._call_fused, method.kernels)
@@ -200,9 +205,9 @@ class Check:
 
         Raises what is wrong with arguments and radii.
         """
-        if kernel.name not in self._compiled:
-            self._compiled[kernel.name] = compile_checked(kernel, self._texts, self._recorder)
-        compiled = self._compiled[kernel.name]
+        if kernel not in self._compiled:
+            self._compiled[kernel] = compile_checked(kernel, self._texts, self._recorder)
+        compiled = self._compiled[kernel]
         if compiled.is_mortal and any(map(is_locked, self._world.all_managers())):
             return None
         copy = self._copy(kernel.name)
@@ -241,6 +246,8 @@ class Check:
         copy = copied_world(self._world, self._schema)
 
         def number_of(row: Row) -> int:
+            if row is copy.settings_row:
+                return 0
             number = copy.rows[row.component].index(row)
             if self._schema.components[row.component].is_chunked:
                 return number

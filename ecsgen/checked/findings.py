@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ecsgen_testing.reference.schema import SETTINGS
+
 KINDS: Final = ("null", "index", "zero", "wrap", "nan", "infinite", "lost")
 """Kinds of findings, the most telling one first."""
 USUAL: Final = KINDS[:-1]
@@ -70,7 +72,9 @@ class CheckError(Exception):
 
 
 def described(component: str, entity: int, row: int) -> str:
-    """Return who a row is: `Person 5v1 (row 4)`."""
+    """Return who a row is: `Person 5v1 (row 4)`, `settings` of what they are."""
+    if component == SETTINGS:
+        return component
     return f"{component} {entity % 2**32}v{entity >> 32} (row {row})"
 
 

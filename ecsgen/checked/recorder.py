@@ -93,7 +93,7 @@ class Recorder:
         """Gives the number of a row in its manager."""
         self.sender: tuple[Statement, Scope]
         """The step that runs, and its row."""
-        self._known: dict[tuple[Spot, str], Finding] = {}
+        self._known: dict[tuple[ast.AST, str], Finding] = {}
         self._pending: list[Finding] = []
 
     # Calls and rows
@@ -129,25 +129,29 @@ class Recorder:
         detail: str,
         nodes: Sequence[ast.expr] | None = None,
     ) -> None:
-        """Note the first kind that is asked for, unless a comment exempts it or the row is dead.
+        """Note the first kind that is asked for, unless the row is dead.
+
+        A comment that exempts this kind, or one before it, exempts the operation: what is allowed
+        is not told under another name.
 
         `detail`: the operation with its numbers; `nodes`: whose values are the operands, if not
         all names'.
         """
-        wanted = [kind for kind in KINDS if kind in kinds and kind in self.find]
-        wanted = [kind for kind in wanted if kind not in spot.statement.allowed]
-        if not wanted or self.muted or not scope.run.world.lives(scope.row):
+        allowed = spot.statement.allowed
+        told = [kind for kind in KINDS if kind in kinds and (kind in self.find or kind in allowed)]
+        if self.muted or not told or told[0] in allowed or not scope.run.world.lives(scope.row):
             return
-        known = self._known.get((spot, wanted[0]))
+        place = spot.node, told[0]
+        known = self._known.get(place)
         if known is not None:
             known.count += 1
             return
         self.muted += 1
-        finding = self._finding(spot, scope, wanted[0], value, detail, nodes)
+        finding = self._finding(spot, scope, told[0], value, detail, nodes)
         self.muted -= 1
         self._pending.append(finding)
         if not self.stop:
-            self._known[spot, wanted[0]] = finding
+            self._known[place] = finding
 
     def _finding(
         self,

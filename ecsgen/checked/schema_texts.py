@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ecsgen_testing.reference import run
+from ecsgen_testing.reference.schema import Kernel as ReferenceKernel
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.scopes import Names
 
@@ -22,6 +25,26 @@ from ecsgen.model.reference_schema import make_reference_schema
 from ecsgen.schema import load
 
 _ALLOWED: Final = re.compile(r"#\s*allow:([\w ]*)")
+
+
+@dataclass(frozen=True)
+class _Assignment(SourceText):
+    """What an entry of a schedule does, `set` = `to`, which have places of their own."""
+
+    set: SourceText
+    to: SourceText
+
+    def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
+        """Return the mark of a node; of the whole assignment that of the value."""
+        if not isinstance(node, ast.expr):
+            return self.to.mark
+        begin, end = node.col_offset, node.end_col_offset or 0
+        shift = len(f"{self.set.content} = ".encode())
+        text = self.to if begin >= shift else self.set
+        shift = shift if text is self.to else 0
+        at = ast.Name("", lineno=1, col_offset=begin - shift, end_lineno=1)
+        at.end_col_offset = end - shift
+        return text.place(at, diagnostics)
 
 
 class Statement:
@@ -82,14 +105,39 @@ class SchemaTexts:
         self.project, self.diagnostics = project, diagnostics
         self.schema = Schema(make_reference_schema(project))
         self._source_of: dict[ast.stmt, SourceText] = {}
+        self.written: dict[ReferenceKernel, Kernel] = {}
+        """Kernels as the schemas have them, by what the interpreter has."""
         for name, kernel in self.kernels.items():
-            steps = list[ast.stmt]()
-            for index, content in enumerate(kernel.steps):
-                text = SourceText(content, kernel.marks[f"steps.{index}"])
-                body = text.steps()
-                self._source_of |= dict.fromkeys(body, text)
-                steps += body
-            self.schema.kernel(name).steps = steps
+            texts = [
+                SourceText(content, kernel.marks[f"steps.{index}"])
+                for index, content in enumerate(kernel.steps)
+            ]
+            self._add(self.schema.kernel(name), kernel, texts)
+        self.assignments = [*self._assignments()]
+        """Of settings, by entries of schedules."""
+
+    def _add(self, kernel: ReferenceKernel, written: Kernel, texts: Iterable[SourceText]) -> None:
+        """Let a kernel have steps that know their texts."""
+        self.written[kernel], kernel.steps = written, []
+        for text in texts:
+            body = text.steps()
+            self._source_of |= dict.fromkeys(body, text)
+            kernel.steps += body
+
+    def _assignments(self) -> Iterator[ReferenceKernel]:
+        marks = self.project.world.marks
+        for schedule, entries in self.project.world.schedules:
+            for number, entry in enumerate(entries):
+                if entry.assignment is None:
+                    continue
+                path = f"schedule.{schedule}.{number}"
+                part = SourceText(entry.set.strip(), marks[f"{path}.set"])
+                to = SourceText(" ".join(entry.to.strip().split("\n")), marks[f"{path}.to"])
+                content = f"{part.content} = {to.content}"
+                text = _Assignment(content, marks[f"{path}.to"], part, to)
+                kernel = run.setter(schedule, part.content, to.content)
+                self._add(kernel, entry.assignment, [text])
+                yield kernel
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:

@@ -145,7 +145,7 @@ def _target_of(node: ast.stmt | ast.expr) -> ast.expr:
 
 def compile_checked(kernel: Kernel, texts: SchemaTexts, recorder: Recorder) -> CompiledKernel:
     """Return a kernel's condition and steps, compiled so that they tell what is wrong."""
-    written, schema = texts.kernels[kernel.name], texts.schema
+    written, schema = texts.written[kernel], texts.schema
     names = CheckedNames.of(schema, kernel)
     assert isinstance(names, CheckedNames)
     names.recorder, names.texts = recorder, texts

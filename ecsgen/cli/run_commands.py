@@ -130,17 +130,22 @@ def _run(target: str, texts: SchemaTexts, open_: Open, *ends: type[Exception]) -
     if not callable(function):
         raise UsageError(f"{target} is no function: {type(function).__name__}")
     kind: Any = getattr(_package(), texts.project.world.name)
-    initialise = kind.__init__
     with ExitStack() as blocks:
 
-        def initialise_and_open(self: Any, *args: Any, **kwargs: Any) -> None:
-            initialise(self, *args, **kwargs)
-            blocks.enter_context(open_(self))
+        def opening(begin: Callable[..., None]) -> Callable[..., None]:
+            def begin_and_open(self: Any, *args: Any, **kwargs: Any) -> None:
+                begin(self, *args, **kwargs)
+                blocks.enter_context(open_(self))
+
+            return begin_and_open
 
         for world in [world for world in gc.get_objects() if isinstance(world, kind)]:
             blocks.enter_context(open_(world))
-        kind.__init__ = initialise_and_open
-        blocks.callback(setattr, kind, "__init__", initialise)
+        for name in ("__init__", "__setstate__"):  # the latter of copies and pickles
+            begin, own = getattr(kind, name), vars(kind).get(name)
+            setattr(kind, name, opening(begin))
+            undo = [delattr, kind, name] if own is None else [setattr, kind, name, own]
+            blocks.callback(*undo)
         try:
             result = function()
             for _ in result if inspect.isgenerator(result) else ():

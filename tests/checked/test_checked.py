@@ -52,7 +52,9 @@ kernels:
       - "pay = pay if k == 0 else pay / k"
       - "mark = k == 0 or pay / k > 1"
       - "v = v if v == v else v / k"
-  let: {steps: ["pay = pay / k  # allow: zero infinite"]}
+  let: {steps: ["pay = pay / k  # allow: zero"]}
+  let_nan: {steps: ["pay = pay / k  # allow: nan"]}
+  chain: {steps: ["mark = 0 < rate < 1e300"]}
   meet: {near: 5, steps: [pay = mean(other.pay)]}
   each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
 reductions: {mean_rate: {mean: pay / k, where: k != 2}}
@@ -81,7 +83,19 @@ kernels:
     over: Person
     steps: ["spawn(Person(small=Person.k), where=Person.k > 100)"]
   begin: {over: Person, steps: ["Person.mark = tick > 0"]}
-schedule: {day: [begin, Person.grow, Person.share, tick]}
+  pool: {over: Person, steps: [settings.fund += 100]}
+  spend: {over: Person, turns: rows, steps: [settings.fund -= Person.small]}
+  price: {over: Person, where: Person.k != 1, steps: [settings.price = Person.pay]}
+  rate: {over: Person, steps: ["settings.rates[1] = Person.pay / Person.k"]}
+  add: {over: Person, where: Person.k == 5, steps: [settings.price += f32(Person.pay)]}
+settings: {fund: u8, price: f32, rates: "f64[2]"}
+schedule:
+  day: [begin, Person.grow, Person.share, tick]
+  night:
+    - {set: settings.price, to: "f32(1e30)"}
+    - set: settings.rates[1]
+      to: "1 / Person.mean_rate()"
+    - {set: settings.fund, to: u8(400 * Person.mean_rate())}  # allow: nan
 records: {pays: {rate: {mean: Person.rate}}}
 """
 
@@ -131,10 +145,18 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.branch", {"k": 2}, "zero", "pay / (k - 2)"),
     ("person.unused", {"k": 0}, "", ""),
     ("person.let", {"k": 0}, "", ""),
+    ("person.let", {"k": 0, "pay": 0.0}, "", ""),
+    ("person.let", {"pay": 1e200, "k": 1}, "", ""),
+    ("person.let_nan", {"pay": 0.0, "k": 0}, "zero", "pay / k"),
     ("person.meet", {}, "", ""),
     ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
     ("person.mean_rate", {"k": 2}, "", ""),
     ("records.pays.write", {"k": 0}, "zero", "pay / k"),
+    ("pool", {}, "wrap", "settings.fund += 100"),
+    ("spend", {"small": 5}, "wrap", "settings.fund -= Person.small"),
+    ("price", {"k": 0, "pay": 1e300}, "infinite", "settings.price = Person.pay"),
+    ("rate", {"k": 0}, "zero", "Person.pay / Person.k"),
+    ("add", {"k": 5, "pay": np.inf}, "", ""),
     ("visit", {"home": 0}, "null", "Person.home.Firm.cash"),
     ("call_on", {"home": 0}, "", ""),
     ("join", {}, "wrap", "Person.home.Firm.small += 200"),
@@ -170,7 +192,7 @@ def test_finding(
     assert (finding.kind, finding.expression) == (kind, expression)
     lines = SCHEMA.split("\n")
     assert lines[finding.line - 1][finding.column - 1 :].startswith(expression)
-    if name not in ("day", "join", "leave"):
+    if name not in ("day", "join", "leave", "pool"):
         assert (finding.component, finding.row, finding.entity >> 32) == ("Person", 1, 1)
     if name != "day":
         assert pickle.dumps(world) == before
@@ -184,8 +206,8 @@ def test_text_of_a_finding(package: Any) -> None:
     with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
         world.visit()
     head, line, caret, who = str(raised.value).split("\n")
-    assert head.endswith("town.yaml:52:46: null: Person.home.Firm.cash")
-    assert line == SCHEMA.split("\n")[51]
+    assert head.endswith("town.yaml:54:46: null: Person.home.Firm.cash")
+    assert line == SCHEMA.split("\n")[53]
     assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
     assert who == "in visit, Person 2v1 (row 1), tick 12: Person.home = 0"
 
@@ -207,6 +229,37 @@ def test_going_on(package: Any) -> None:
     (warning,) = caught
     assert str(warning.message).startswith("4 findings at 2 places")
     assert pickle.dumps(world) == pickle.dumps(twin)
+
+
+def test_each_place_counts_what_happened(package: Any) -> None:
+    """Messages to one setting are one place; the middle of a chain is worked out once."""
+    world = town(package, k=0)
+    run = checked(world, schemas(package), stop=False)
+    with warnings.catch_warnings(action="ignore"), run as check:
+        world.pool()
+        world.person.chain()
+    found = [(finding.kind, finding.count) for finding in check.findings]
+    assert found == [("wrap", 1), ("zero", 1)]
+
+
+def test_settings_that_schedules_assign(package: Any) -> None:
+    world = town(package)
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        world.night()
+    finding = raised.value.finding
+    assert (finding.kind, finding.kernel, finding.who) == ("wrap", "night", "settings")
+    assert finding.step == "settings.fund = u8(400 * Person.mean_rate())"
+    text = SCHEMA.split("\n")[finding.line - 1][finding.column - 1 :]
+    assert text.startswith(finding.expression + "}")
+    assert (world.settings.fund, world.settings.rates[1]) == (0, 1)
+    world.person.data.pay = 0.0
+    with checked(world, schemas(package)), pytest.raises(CheckError, match=r"zero: 1 / 0\.0"):
+        world.night()
+    world.destroy_many(world.person.data.entity)
+    world.collect()
+    with checked(world, schemas(package)):
+        world.night()  # mean_rate of nobody is NaN, and a comment allows its conversion
+    assert world.settings.fund == 0
 
 
 def test_only_what_is_asked_for(package: Any) -> None:

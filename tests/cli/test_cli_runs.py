@@ -23,6 +23,11 @@ def bad():
     world = World()
     world.spawn(2, person={"hours": [1, 0]})
     world.person.work()
+def copies():
+    import copy, pickle
+    for twin in (copy.deepcopy(early), pickle.loads(pickle.dumps(early))):
+        twin.spawn(1, person={"hours": 0})
+        twin.person.work()
 def steps():
     early.spawn(1, person={"hours": 1})
     yield
@@ -64,6 +69,14 @@ def test_generators_and_worlds_of_the_module(ecsgen: Project) -> None:
     ran = ecsgen("time", "program:steps")
     assert ran.status == 0
     assert ran.out.split("\n")[1].startswith("Person.work ")
+
+
+def test_copies_and_pickles(ecsgen: Project) -> None:
+    ran = ecsgen("check-run", "program:copies", "--keep-going", "--format", "json")
+    (entry,) = json.loads(ran.out)
+    assert (entry["kind"], entry["count"]) == ("zero", 2)
+    kind = sys.modules["ran_town"].World
+    assert "__setstate__" not in vars(kind)  # the class is as before
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,12 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.BoolOp(sign, parts):
                 return self._connected(SIGNS[type(sign)], [self.compile(part) for part in parts])
             case ast.Compare(left, signs, others):
-                sides_ = [self.compile(side) for side in (left, *others)]
-                pairs = zip(signs, sides_, sides_[1:], strict=False)
-                chain = [_compared(s, a, b) for s, a, b in pairs]
+                first, *rest = [self.compile(side) for side in (left, *others)]
+                chain = []
+                for sign_, side in zip(signs, rest, strict=True):
+                    side, again = self._read_twice(side)
+                    chain.append(_compared(sign_, first, side))
+                    first = again
                 return self._connected("and", chain)
             case ast.IfExp(condition, yes, no):
                 first, when = self.compile(yes), self.compile(condition)
@@ -79,6 +82,10 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.Call():
                 return self._call(node)
         raise TypeError(ast.dump(node))
+
+    def _read_twice(self, side: Expression) -> tuple[Expression, Expression]:
+        """Return a side of a chain of comparisons, as its first and its second one read it."""
+        return side, side
 
     def _connected(self, sign: str, parts: Sequence[Expression]) -> Expression:
         """Return `and` or `or` of parts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -39,15 +39,18 @@ def step(world: World, schedule: str, **arguments: Any) -> None:
         if is_timed and (since < 0 or since % entry.get("every", 1)):
             continue
         if "set" in entry:
-            call(world, _setter(entry["set"], entry["to"]))
+            call(world, _setter(schedule, entry["set"], entry["to"]))
         else:
             _repeat(world, entry, arguments)
 
 
-@cache
-def _setter(setting: str, text: str) -> Kernel:
+def setter(schedule: str, setting: str, text: str) -> Kernel:
+    """Return what an entry of a schedule does that assigns a setting."""
     document = {"over": SETTINGS, "turns": "rows", "steps": [f"{setting} = {text}"]}
-    return Kernel(f"set {setting}", "", document)
+    return Kernel(schedule, "", document)
+
+
+_setter: Final = cache(setter)
 
 
 def _repeat(world: World, entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
