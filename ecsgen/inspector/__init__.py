@@ -8,7 +8,9 @@ ticks made in parts.
 from __future__ import annotations
 
 try:
+    from ecsgen.inspector.film import Film
     from ecsgen.inspector.inspector import Inspector, serve
+    from ecsgen.inspector.view import View
 except ModuleNotFoundError as error:
     if error.name not in ("starlette", "uvicorn"):
         raise
@@ -16,4 +18,4 @@ except ModuleNotFoundError as error:
         f"the inspector needs {error.name}: pip install 'ecsgen[inspect]'", name=error.name
     ) from None
 
-__all__ = ["Inspector", "serve"]
+__all__ = ["Film", "Inspector", "View", "serve"]

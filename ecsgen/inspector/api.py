@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from ecsgen.inspector.saved_worlds import save_beside
 from ecsgen.inspector.series import Series
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
+from ecsgen.inspector.view import View, require_name
 
 
 class Api:
@@ -51,6 +52,8 @@ class Api:
         series: Series,
         has_step: bool,
         save_folder: Path | None,
+        view: View,
+        controls: Iterable[str],
     ) -> None:
         self._ask = queue.run_in_tick
         self._world = world
@@ -67,22 +70,24 @@ class Api:
         self._titles = {reader.title: reader for reader in self._readers.values()}
         cache = ColumnCache(queue)
         self._finder = EntityFinder(world, cache, self._readers)
-        self._labels = Labels(self._readers)
+        self._labels = Labels(self._readers, view.label)
         self._tables = Tables(cache, self._readers, self._finder, self._labels)
         self._owned = [s for s in self._readers.values() if s.owner == "entity"]
         self._queries = {
             n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
         }
-        self._points = Points(queue, self._readers, self._queries, self._finder)
+        self.points = Points(queue, self._readers, self._queries, self._finder, world)
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
+        settings = [] if self._settings is None else list(map(field_json, self._settings.FIELDS))
+        for name in view.controls:
+            require_name("control", name, [*controls, *(each["name"] for each in settings)])
         constants = {
             "edit": edit,
             "saves": edit and save_folder is not None,
-            "maps": self._points.maps_json(),
+            "maps": self.points.maps_json(),
             "series": series.names,
-            "settings": (
-                [] if self._settings is None else list(map(field_json, self._settings.FIELDS))
-            ),
+            "settings": settings,
+            "view": view.as_json(),
             "index_bits": self._finder.index_bits,
             "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
@@ -198,7 +203,7 @@ class Api:
         parameters = request.query_params
         wanted = {role: parameters[role] for role in ROLES if parameters.get(role)}
         name, has_ids = request.path_params["map"], parameters.get("ids") != "0"
-        return await self._points.points(name, wanted, self._run_state, has_ids=has_ids)
+        return await self.points.points(name, wanted, self._run_state, has_ids=has_ids)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))

@@ -17,12 +17,15 @@ from starlette.requests import Request
 
 from ecsgen.inspector.api import Api
 from ecsgen.inspector.component_readers import InspectedWorld
+from ecsgen.inspector.film import Film
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.overview import Frames
+from ecsgen.inspector.picture import png
 from ecsgen.inspector.run_loop import RunLoop, Step
 from ecsgen.inspector.series import Series
 from ecsgen.inspector.server import HOST, Answer, Guard, Server, application, body_of, page_files
 from ecsgen.inspector.tick_queue import RequestError, TickQueue
+from ecsgen.inspector.view import Camera, View
 
 BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""
@@ -48,13 +51,15 @@ class Inspector:
         port: int,
         token: str | None,
         edit: bool,
-        save_folder: Path | None = None,
+        save_folder: Path | None,
+        view: View,
     ) -> None:
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
         self._queue = TickQueue()
         self._loop = loop
         self._edit = edit
         self._save_folder = save_folder
+        self._view = view
         self._asked = time.monotonic()
         self._is_closed = False
         self._show(world)
@@ -78,7 +83,10 @@ class Inspector:
             self._series,
             has_step=self._loop.step is not None,
             save_folder=self._save_folder,
+            view=self._view,
+            controls=self._loop.fields,
         )
+        self._camera = Camera(self._view, self._api.points, self._series)
         self._routes: Mapping[str, Mapping[str, Answer]] = {
             **self._api.routes(),
             "run": {"GET": self._run_state, "POST": self._control_run},
@@ -122,6 +130,11 @@ class Inspector:
         """The world that is shown: a new one after Reset."""
         return self._loop.world
 
+    @property
+    def has_step(self) -> bool:
+        """True if `run` and `record` have something to do."""
+        return self._loop.step is not None
+
     def run(self) -> int:
         """Step as the page says, and tick in between; return the number of steps done.
 
@@ -149,6 +162,42 @@ class Inspector:
         if loop.error is not None:
             raise loop.error
         return loop.total - before
+
+    def picture(self, width: int, height: int) -> bytes:
+        """Return a PNG of the map as it is now, drawn without a browser.
+
+        Raises:
+            ValueError: nothing in the world has a place, or the size is no picture's.
+            ImportError: Pillow is not installed.
+        """
+        return png(self._camera.take(self._loop.time_json()), width, height)
+
+    def record(self, steps: int, every: int = 1) -> Film:
+        """Do `steps` steps, and return the film: what the view shows now and after every `every`.
+
+        The page is answered in between. A film holds its columns: some 16 bytes for each point of
+        each picture.
+
+        Raises:
+            ValueError: there is no `step`, or a number is out of range.
+            Exception: an error of the last step.
+        """
+        loop = self._loop
+        if not self.has_step:
+            raise ValueError("record() needs a step: serve(world, step=...)")
+        if steps < 0 or every < 1:
+            raise ValueError(f"wanted steps from 0 and every from 1, not {steps} and {every}")
+        film = Film(type(self.world).__name__, self._view.charts)
+        film.add(self._camera.take(loop.time_json()))
+        for done in range(1, steps + 1):
+            loop.do_step()
+            if loop.error is not None:
+                raise loop.error
+            self._series.note()
+            if done % every == 0:
+                film.add(self._camera.take(loop.time_json()))
+            self.tick()
+        return film
 
     def run_or_tick(self) -> None:
         """Run, or without a step tick until Ctrl-C or `close`."""
@@ -207,6 +256,7 @@ def serve(
     step: Step | None = None,
     args: Mapping[str, Any] | None = None,
     make: Callable[..., Any] | None = None,
+    view: View | None = None,
     port: int = 0,
     token: str | None = None,
     edit: bool = False,
@@ -224,16 +274,17 @@ def serve(
     `step`: a function, or a method of the world, that the inspector's `run` calls with `args`;
     with `block` that is done at once. `make`: a function that returns a new world, or
     `(world, step)`, for the page's Reset; its parameters with defaults are fields of the page.
+    `view`: what the page opens with, and what pictures and films show.
 
     Raises:
         TypeError: `world` is not a world, or `step` cannot be called with `args`.
-        ValueError: the token is empty, or not printable ASCII.
+        ValueError: the token is empty, or not printable ASCII; the view has an unknown name.
         OSError: the port is taken.
     """
     if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
         raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
     loop = RunLoop(world, step, args or {}, make)
-    inspector = Inspector(world, loop, port, token, edit, save_folder)
+    inspector = Inspector(world, loop, port, token, edit, save_folder, view or View())
     if block:
         print(inspector.url, flush=True)
     if open_browser:  # with some browsers the call returns when they are closed

@@ -10,6 +10,7 @@ from ecsgen_runtime.base.handles import NIL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.component_readers import ComponentReader
+from ecsgen.inspector.view import require_name
 
 _FIELDS: Final = ("name", "label")
 """Fields that label their rows, unless a view names another one."""
@@ -21,9 +22,8 @@ class Labels:
     All fields `name` come before all fields `label`.
     """
 
-    def __init__(
-        self, readers: Mapping[str, ComponentReader], fields: tuple[str, ...] = _FIELDS
-    ) -> None:
+    def __init__(self, readers: Mapping[str, ComponentReader], chosen: str | None = None) -> None:
+        fields = _FIELDS if chosen is None else (chosen, *_FIELDS)
         self._sources = [
             (reader, name)
             for name in fields
@@ -32,6 +32,8 @@ class Labels:
             and reader.field[name].type.startswith("str")
             and not reader.field[name].shape
         ]
+        if chosen is not None:
+            require_name("field of text", chosen, [field for _, field in self._sources])
 
     def of(self, entities: NDArray[np.uint64]) -> list[str | None]:
         """Return the label of each of a few entities, None without; called in ticks."""

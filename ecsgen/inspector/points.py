@@ -14,7 +14,7 @@ import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
-from ecsgen.inspector.component_readers import ComponentReader, ManagerReader
+from ecsgen.inspector.component_readers import ComponentReader, InspectedWorld, ManagerReader
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.server import BytesResponse
@@ -62,6 +62,14 @@ class Copied(NamedTuple):
     owners: NDArray[np.uint64]
 
 
+class Layer(NamedTuple):
+    """Columns as they are drawn."""
+
+    head: dict[str, Json]
+    columns: dict[str, Cells]
+    """Places, roles and owners in the order of an answer; one axis after the other."""
+
+
 def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
     """Return how to find places, by the names of components that have some; spaces come first."""
     managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
@@ -87,8 +95,10 @@ class Points:
         readers: Mapping[str, ComponentReader],
         queries: Mapping[str, Conditions],
         finder: EntityFinder,
+        world: InspectedWorld,
     ) -> None:
         self._ask = queue.run_in_tick
+        self._world = world
         self._places = find_places(readers)
         self._queries = {
             name: (next(p for p in conditions.all if p in self._places), conditions)
@@ -111,7 +121,36 @@ class Points:
             "axes": len(source.wrap),
             "is_grid": source.field is None,
             "grid": None if source.grid is None else source.grid.name,
+            "color": first_color(source.reader, is_grid=source.field is None),
+            "grid_color": None if source.grid is None else first_color(source.grid, is_grid=True),
         }
+
+    def field_names(self, component: str) -> list[str]:
+        """Return the names of the fields of a component that has places."""
+        return [*self._places[component].reader.field]
+
+    def layer(self, name: str, wanted: Mapping[str, str], head: dict[str, Json]) -> Layer:
+        """Return the columns as they are; called on the world's thread.
+
+        Raises RequestError as `points` does.
+        """
+        source, conditions, shown = self._shown(name, wanted)
+        entities = None if conditions is None else getattr(self._world, name).rows()[0]
+        return make_layer(_copy(source, shown, entities, {"name": name, **head}), has_ids=False)
+
+    def check(self, name: str, wanted: Mapping[str, str]) -> None:
+        """Raise RequestError for what `points` could not show."""
+        self._shown(name, wanted)
+
+    def _shown(
+        self, name: str, wanted: Mapping[str, str]
+    ) -> tuple[Place, Conditions | None, list[tuple[str, FieldInfo]]]:
+        component, conditions = self._queries.get(name, (name, None))
+        if component not in self._places:
+            raise make_not_found("map of", name)
+        source = self._places[component]
+        roles = [role for role in ROLES if role in wanted]
+        return source, conditions, [(r, _shown_field(source.reader, r, wanted)) for r in roles]
 
     async def points(
         self,
@@ -129,13 +168,7 @@ class Points:
         Raises:
             RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
         """
-        component, conditions = self._queries.get(name, (name, None))
-        if component not in self._places:
-            raise make_not_found("map of", name)
-        source = self._places[component]
-        shown = [
-            (role, _shown_field(source.reader, role, wanted)) for role in ROLES if role in wanted
-        ]
+        source, conditions, shown = self._shown(name, wanted)
         entities = None if conditions is None else await self._finder.living(conditions)
 
         def copy() -> Copied:
@@ -144,6 +177,18 @@ class Points:
         copied = await self._ask(copy)
         body = await asyncio.to_thread(pack, copied, has_ids=has_ids)
         return BytesResponse(body)
+
+
+def first_color(reader: ComponentReader, *, is_grid: bool) -> str | None:
+    """Return the field that colours a map without a choice: the first enum or bool, if any.
+
+    Cells of a grid without one show their first number.
+    """
+    single = [f for f in reader.fields if not f.shape and f.dtype and f.dtype.kind in "biuf"]
+    # references to rows are numbers, and tell nothing
+    telling = [f.name for f in single if f.enum is not None or f.type == "bool"]
+    numbers = [f.name for f in single if not f.type.startswith(("entity", "id<")) and is_grid]
+    return next(iter(telling + numbers), None)
 
 
 def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) -> FieldInfo:
@@ -188,14 +233,16 @@ def _copy(
     return Copied(head, places, fields, owners)
 
 
-def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:
-    """Return the length of the head, the head as JSON, and the columns, all in little-endian."""
+def make_layer(copied: Copied, *, has_ids: bool = True) -> Layer:
+    """Return the columns as they are drawn: without holes, little-endian, enums by place."""
     head, places, fields, owners = copied
     is_used = owners != 0 if len(owners) and not owners.all() else slice(None)
-    columns: list[tuple[Json, Cells]] = []
+    described: list[Json] = []
+    columns: dict[str, Cells] = {}
     if places is not None:
         places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
-        columns.append((_column("place", places, "f32"), places.T))
+        described.append(_column("place", places, "f32"))
+        columns["place"] = places.T
         head["n"] = len(places)
     else:
         head["n"] = int(np.prod(head["grid"]))
@@ -210,14 +257,22 @@ def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:
         cells = cells.astype("<f4", copy=False)
         if role != "direction" and not (role == "color" and "members" in head):
             head[f"{role}_range"] = _range(cells)
-        columns.append(({**_column(field.name, cells, "f32"), "role": role}, cells.T))
+        described.append({**_column(field.name, cells, "f32"), "role": role})
+        columns[role] = cells.T
     if places is not None and has_ids:
         owners = owners[is_used].astype("<u8", copy=False)
-        columns.append((_column(head["owner"], owners, "u64"), owners))
-    head["columns"] = [described for described, _ in columns]
+        described.append(_column(head["owner"], owners, "u64"))
+        columns["owner"] = owners
+    head["columns"] = described
+    return Layer(head, columns)
+
+
+def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:
+    """Return the length of the head, the head as JSON, and the columns, all in little-endian."""
+    head, columns = make_layer(copied, has_ids=has_ids)
     text = json.dumps(head).encode()
     text += b" " * (-(len(text) + 4) % 8)  # columns start at a multiple of eight bytes
-    return _joined(text, [cells for _, cells in columns])
+    return _joined(text, [*columns.values()])
 
 
 def _joined(head: bytes, columns: list[Cells]) -> memoryview:

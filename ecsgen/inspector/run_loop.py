@@ -55,6 +55,11 @@ class RunLoop:
             _check_arguments(step, self.arguments)
 
     @property
+    def fields(self) -> list[str]:
+        """Names of the arguments of the step and of the parameters of `make`."""
+        return [*self.arguments, *self._made_with]
+
+    @property
     def is_ready(self) -> bool:
         """True if a step is to be done now."""
         if self._single_steps:

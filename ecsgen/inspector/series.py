@@ -51,6 +51,10 @@ class Series:
         """Names of all series."""
         return [*self._sources]
 
+    def now(self, name: str) -> Value:
+        """Return the value of a series now."""
+        return self._sources[name]()
+
     def note(self) -> None:
         """Compute the series that are looked at, after a step."""
         if not self._asked:

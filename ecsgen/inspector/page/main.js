@@ -62,6 +62,13 @@ function remembered(path) {
   }
 }
 
+// Where a page without an address opens: what the view shows.
+function firstPage() {
+  const { map, color, size, direction, charts } = app.world.view;
+  if (app.world.maps.length && (map ?? color ?? size ?? direction)) return "#/map";
+  return charts.length ? "#/charts" : "#/entities";
+}
+
 const PAGES = {
   entities: () => new EntitiesPage(app),
   rows: (name) => app.component(name) && new ComponentPage(app, name),
@@ -79,6 +86,7 @@ const PAGES = {
 };
 
 function show() {
+  if (!location.hash) history.replaceState(null, "", firstPage());
   const [path, parameters] = location.hash.replace(/^#\/?/, "").split("?");
   const [kind, name, number] = path.split("/").map(decodeURIComponent);
   app.parameters = new URLSearchParams(parameters ?? remembered(`#/${path}`));

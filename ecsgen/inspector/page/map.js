@@ -30,7 +30,7 @@ export class MapPage {
     this.axes = [0, 1];
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
-    this.map = maps.find(({ name }) => name === app.parameters.get("map")) ?? maps[0];
+    this.map = maps.find(({ name }) => name === (app.parameters.get("map") ?? app.world.view.map)) ?? maps[0];
     this.#choose();
     this.#open();
     this.observer = new ResizeObserver(() => this.#draw());
@@ -51,20 +51,21 @@ export class MapPage {
     return this.app.component(this.map.component).fields;
   }
 
-  // What is shown as what: the page's choice, or for colours the first enum or bool, or a grid's number.
+  // What is shown as what: the page's choice, that of the view, or for colours what tells most.
   #choose() {
     const { parameters } = this.app;
     const single = this.#fields.filter(({ shape, type }) => !shape.length && /^(bool|[iuf]\d+)$|^[A-Z]/.test(type));
-    const first = single.find(({ members, type }) => members || type === "bool");
-    const fallback = first ?? (this.map.is_grid ? single[0] : null);
+    const { view } = this.app.world;
+    const isViewed = this.map.name === (view.map ?? this.app.world.maps[0].name);
+    const chosen = (role) => (parameters.get(role) === "-" ? "" : parameters.get(role) ?? (isViewed ? view[role] : null));
     const vectors = this.#fields.filter(({ shape, type }) => shape.length === 1 && shape[0] === this.map.axes && /^f/.test(type));
     this.chosen = {
-      color: parameters.get("color") ?? fallback?.name ?? "",
-      size: parameters.get("size") ?? "",
-      direction: parameters.get("direction") ?? "",
+      color: chosen("color") ?? this.map.color ?? "",
+      size: chosen("size") ?? "",
+      direction: chosen("direction") ?? "",
     };
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
-      (value) => this.#keep({ [role]: value }));
+      (value) => this.#keep({ [role]: value || "-" }));
     const axes = this.map.axes < 3 ? [] : [0, 1].map((k) => this.#select(k ? "up" : "right", String(this.axes[k]),
       Array.from({ length: this.map.axes }, (_, axis) => String(axis)), (value) => { this.axes[k] = Number(value); this.view = null; this.#draw(); }));
     this.tools.replaceChildren(
@@ -125,9 +126,7 @@ export class MapPage {
   // The layer of points or cells, and the cells behind points.
   async #layers(map, wanted) {
     const layer = Layer.read(await askBytes(`points/${encodeURIComponent(map.name)}${query(wanted)}`));
-    const grid = map.grid && this.app.component(map.grid);
-    const shown = grid?.fields.find(({ shape, type }) => !shape.length && /^(bool|[iuf]\d+)$|^[A-Z]/.test(type));
-    const behind = shown ? Layer.read(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: shown.name })}`)) : null;
+    const behind = map.grid_color ? Layer.read(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: map.grid_color })}`)) : null;
     return [layer, behind];
   }
 

@@ -44,7 +44,7 @@ void main() {
   float v = texelFetch(values, ivec2(cell.y * depth + layer, cell.x), 0).r;
   float t = clamp((v - span.x) / max(span.y - span.x, 1e-30), 0.0, 1.0) * 15.0;
   int k = min(int(t), 14);
-  vec3 ink = members > 0 ? palette[v < 0.0 ? members - 1 : min(int(v), members - 1)] : mix(palette[k], palette[k + 1], t - float(k));
+  vec3 ink = isnan(v) ? vec3(0.5) : members > 0 ? palette[v < 0.0 ? members - 1 : min(int(v), members - 1)] : mix(palette[k], palette[k + 1], t - float(k));
   pixel = vec4(ink, 1.0);
 }`;
 

@@ -22,7 +22,8 @@ export class SeriesPage {
       element("div", { class: "top" }, element("h2", {}, "Charts"), this.facts,
         element("button", { type: "button", on: { click: () => this.#save() } }, "CSV")), this.choices, this.body, this.recorded);
     const told = app.parameters.get("lines");
-    this.names = new Set(told === null ? this.#first() : told.split(",").filter((name) => app.world.series.includes(name)));
+    const viewed = app.world.view.charts.flat();
+    this.names = new Set(told === null ? (viewed.length ? viewed : this.#first()) : told.split(",").filter((name) => app.world.series.includes(name)));
     for (const name of app.world.series) {
       const box = element("input", { type: "checkbox", checked: this.names.has(name), on: { change: () => this.#choose(name, box.checked) } });
       this.choices.append(element("label", {}, box, ` ${name}`));
@@ -45,10 +46,11 @@ export class SeriesPage {
     this.#start();
   }
 
-  // A chart for all numbers of rows, and one for each component's reductions or table's columns.
+  // The view's charts; of other lines a chart for all numbers of rows, and one for each component's reductions or table's columns.
   #start() {
     for (const { lines } of this.charts ?? []) lines.close();
-    const groups = Map.groupBy([...this.names], (name) => (name.includes(".") ? name.split(".")[0] : "rows"));
+    const viewed = (name) => this.app.world.view.charts.find((chart) => chart.includes(name))?.join(", ");
+    const groups = Map.groupBy([...this.names], (name) => viewed(name) ?? (name.includes(".") ? name.split(".")[0] : "rows"));
     this.data = { steps: [] };
     this.charts = [...groups].map(([title, names]) => makeChart(title, names, "step"));
     this.body.replaceChildren(...this.charts.map(({ lines }) => lines.node));

@@ -1,0 +1,196 @@
+"""Pictures of the map without a browser, drawn by Pillow."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.json_values import Json
+from ecsgen.inspector.points import Layer
+from ecsgen.inspector.view import Scene
+
+# The colours of the page (layer.js), of which the last stands for other members.
+NAMED: Final = (
+    *((0, 114, 178), (230, 159, 0), (0, 158, 115), (213, 94, 0), (204, 121, 167), (86, 180, 233)),
+    *((170, 150, 20), (120, 94, 240), (140, 86, 75), (30, 140, 140), (190, 60, 90), (90, 110, 40)),
+    (128, 128, 128),
+)
+SCALE: Final = (
+    *((68, 1, 84), (72, 26, 108), (71, 47, 125), (65, 68, 135), (57, 86, 140), (49, 104, 142)),
+    *((42, 120, 142), (35, 136, 142), (31, 152, 139), (34, 168, 132), (53, 183, 121)),
+    *((84, 197, 104), (122, 209, 81), (165, 219, 54), (210, 226, 27), (253, 231, 37)),
+)
+_PAPER: Final = (255, 255, 255)
+_INK: Final = (70, 80, 95)
+_OVERSAMPLED: Final = 2
+"""Pixels that become one, along each side."""
+_STRIP: Final = 24
+"""Height of the legend below the map."""
+_MOST: Final = 8192
+
+Inks = NDArray[np.uint8]
+
+
+def png(scene: Scene, width: int, height: int) -> bytes:
+    """Return a scene's map as PNG. Raises as `paint` does."""
+    file = BytesIO()
+    paint(scene, width, height).save(file, format="png")
+    return file.getvalue()
+
+
+def paint(scene: Scene, width: int, height: int) -> Any:
+    """Return a picture of a scene's map, with its legend if there is room.
+
+    Raises:
+        ValueError: there is no map, or no such size.
+        ImportError: Pillow is not installed.
+    """
+    try:
+        from PIL import Image, ImageDraw
+    except ModuleNotFoundError:
+        raise make_import_error("pictures", "pillow") from None
+    layer = scene.points or scene.cells
+    if layer is None:
+        raise ValueError("nothing in this world has a place, so there is no map to draw")
+    if not (16 <= width <= _MOST and 16 <= height <= _MOST):
+        raise ValueError(f"wanted 16 to {_MOST} pixels each way, not {width} by {height}")
+    strip = _STRIP if width >= 240 and height >= 160 else 0
+    size = width * _OVERSAMPLED, (height - strip) * _OVERSAMPLED
+    picture = Image.new("RGB", size, _PAPER)
+    draw = ImageDraw.Draw(picture)
+    frame = _Frame(layer.head, size)
+    if scene.cells is not None and "color" in scene.cells.columns:
+        left, top, right, bottom = (round(end) for end in frame.box)
+        cells = Image.fromarray(_cells_as_rows(scene.cells))
+        picture.paste(
+            cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
+        )
+    draw.rectangle(frame.box, outline=(200, 205, 212))
+    if scene.points is not None:
+        _draw_points(draw, scene.points, frame)
+    small = picture.reduce(_OVERSAMPLED)
+    if not strip:
+        return small
+    framed = Image.new("RGB", (width, height), _PAPER)
+    framed.paste(small, (0, 0))
+    _draw_legend(ImageDraw.Draw(framed), layer, scene.time, width, height)
+    return framed
+
+
+class _Frame:
+    """Where the bounds are in a picture: fitted, with the same scale on both axes."""
+
+    def __init__(self, head: dict[str, Json], size: tuple[int, int]) -> None:
+        (left, right), (low, high) = [*head["bounds"], [-0.5, 0.5]][:2]
+        spans = (right - left) or 1, (high - low) or 1
+        self._scale = 0.96 * min(size[0] / spans[0], size[1] / spans[1])
+        self._shift = (
+            size[0] / 2 - self._scale * (left + spans[0] / 2),
+            size[1] / 2 + self._scale * (low + spans[1] / 2),
+        )
+        x0, x1 = self.x(np.array([left, right])).tolist()
+        y1, y0 = self.y(np.array([low, high])).tolist()
+        self.box: tuple[float, float, float, float] = (x0, y0, x1, y1)
+        self.area = size[0] * size[1]
+
+    def x(self, places: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(places * np.float64(self._scale) + self._shift[0])
+
+    def y(self, places: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(self._shift[1] - places * np.float64(self._scale))
+
+
+def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
+    head, columns = layer
+    n, axes = head["n"], columns["place"]
+    x = frame.x(axes[0])
+    y = frame.y(axes[1] if len(axes) > 1 else np.zeros(n))
+    radius = np.full(n, max(1.5, min(10 * _OVERSAMPLED, (frame.area / max(n, 1)) ** 0.5 / 3)) / 2)
+    if "size" in columns:
+        low, high = head["size_range"]
+        radius *= 0.4 + 1.2 * (columns["size"] - low) / ((high - low) or 1)
+    corners = None
+    if "direction" in columns:
+        radius *= 1.8
+        angle = np.arctan2(columns["direction"][1], columns["direction"][0])
+        # an arrow head: its tip, and two corners behind
+        turns = angle[:, None] + np.array([0.0, 2.45, -2.45])
+        corners = np.stack(
+            [
+                x[:, None] + radius[:, None] * np.cos(turns),
+                y[:, None] - radius[:, None] * np.sin(turns),
+            ],
+            -1,
+        ).reshape(n, 6)
+    inks = _inks(layer)
+    can_be_seen = np.isfinite(x) & np.isfinite(y) & np.isfinite(radius)
+    for row in can_be_seen.nonzero()[0].tolist():
+        ink = tuple(inks[row].tolist())
+        if corners is not None and np.isfinite(corners[row]).all():
+            draw.polygon(corners[row].tolist(), fill=ink)
+        else:
+            a, b, r = float(x[row]), float(y[row]), float(radius[row])
+            draw.ellipse((a - r, b - r, a + r, b + r), fill=ink)
+
+
+def _cells_as_rows(layer: Layer) -> Inks:
+    """Return the colours of a grid's lowest layer as rows of a picture, the uppermost first."""
+    width, height, depth = [*layer.head["grid"], 1, 1][:3]
+    inks = _inks(layer).reshape(width, height, depth, 3)[:, :, 0]
+    return np.ascontiguousarray(inks.transpose(1, 0, 2)[::-1])
+
+
+def _inks(layer: Layer) -> Inks:
+    """Return the colour of each row or cell."""
+    head, columns = layer
+    if "color" not in columns:
+        return np.tile(np.array(NAMED[0], np.uint8), (head["n"], 1))
+    values = columns["color"].astype(np.float64)
+    is_number = np.isfinite(values)
+    if "members" in head:
+        last = min(len(head["members"]), len(NAMED) - 1)
+        colours: Inks = np.array([*NAMED[:last], NAMED[-1]], np.uint8)
+        number = np.where(is_number & (values >= 0), values, last).clip(max=last)
+        return colours[number.astype(np.intp)]
+    low, high = head["color_range"]
+    part = ((np.where(is_number, values, low) - low) / ((high - low) or 1)).clip(0, 1)
+    steps, scale = np.arange(len(SCALE)), np.array(SCALE)
+    channels = [np.interp(part * steps[-1], steps, scale[:, k]) for k in range(3)]
+    inks: Inks = np.rint(np.stack(channels, -1)).astype(np.uint8)
+    inks[~is_number] = NAMED[-1]
+    return inks
+
+
+def _draw_legend(draw: Any, layer: Layer, time: dict[str, Json], width: int, height: int) -> None:
+    """Draw the time, and what the colours say, as far as there is room."""
+    from PIL import ImageFont
+
+    font = ImageFont.load_default(12)
+    middle = height - _STRIP / 2
+    time_text = f"tick {time['tick']:,}" if time.get("tick") else f"step {time['step']:,}"
+    draw.text((width - 8, middle), time_text, fill=_INK, font=font, anchor="rm")
+    room, left = width - 20 - draw.textlength(time_text, font=font), 8.0
+    head = layer.head
+    names = head.get("members", ())
+    shown = [*zip(names[: len(NAMED) - 1], NAMED[:-1], strict=False)]
+    if len(names) > len(shown):
+        shown.append(("others", NAMED[-1]))
+    if not shown and "color" in layer.columns:
+        field = next(c["name"] for c in head["columns"] if c.get("role") == "color")
+        low, high = head["color_range"]
+        shown = [(f"{field} {low:.4g}", SCALE[0]), (f"{high:.4g}", SCALE[-1])]
+    for name, ink in shown:
+        text = name if len(name) <= 24 else f"{name[:23]}…"
+        end = left + 16 + draw.textlength(text, font=font)
+        if end > room:
+            break
+        draw.rectangle((left, middle - 5, left + 10, middle + 5), fill=ink)
+        draw.text((left + 15, middle), text, fill=_INK, font=font, anchor="lm")
+        left = end + 12
+
+
+def make_import_error(what: str, package: str) -> ImportError:
+    return ImportError(f"{what} need {package}: pip install {package}", name=package)

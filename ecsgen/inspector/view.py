@@ -1,0 +1,110 @@
+"""Views: what the page opens with, and what pictures and films show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from ecsgen.diagnostics import did_you_mean
+from ecsgen.inspector.json_values import Json
+from ecsgen.inspector.points import ROLES, Layer, Points
+from ecsgen.inspector.series import Series, Value
+from ecsgen.inspector.tick_queue import RequestError
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Choice of what is looked at first; what is left out, the page chooses by itself."""
+
+    map: str | None = None
+    """Component, query or grid on the map."""
+    color: str | None = None
+    """Field of the map's rows: a number, enum or bool."""
+    size: str | None = None
+    direction: str | None = None
+    """Field of a vector."""
+    charts: Sequence[Sequence[str]] = ()
+    """Names of the lines of each chart."""
+    controls: Sequence[str] = ()
+    """Settings, arguments of the step and parameters of `make` that the page shows as fields."""
+    label: str | None = None
+    """Field of text that labels entities."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("charts", self.charts), ("controls", self.controls)):
+            if isinstance(value, str):
+                raise TypeError(f"{name}: wanted a list, not the text {value!r}")
+        if any(isinstance(chart, str) for chart in self.charts):
+            raise TypeError('charts: wanted a list of lists: [["sheep", "wolves"], ["grass"]]')
+
+    def as_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+class Scene(NamedTuple):
+    """Columns and values that a view shows at one moment."""
+
+    time: dict[str, Json]
+    """Number of the step, and the world's tick where it has one."""
+    points: Layer | None
+    cells: Layer | None
+    """Cells of a grid, alone or behind points."""
+    values: list[Value]
+    """Of each line of the charts."""
+
+
+class Camera:
+    """Takes scenes of a world, as a view has chosen."""
+
+    def __init__(self, view: View, points: Points, series: Series) -> None:
+        """Choose what is to be seen. ValueError for a name that there is not, with the nearest."""
+        self._points, self._series = points, series
+        self._maps: dict[str, Json] = {each["name"]: each for each in points.maps_json()}
+        self.lines = [name for chart in view.charts for name in chart]
+        """Names of the lines of all charts."""
+        if view.map is not None:
+            require_name("map", view.map, self._maps)
+        for line in self.lines:
+            require_name("series", line, series.names)
+        self.map: Json = (
+            self._maps.get(view.map) if view.map else next(iter(self._maps.values()), None)
+        )
+        """The map, None if nothing has a place."""
+        chosen = {role: name for role in ROLES if (name := getattr(view, role)) is not None}
+        if self.map is None:
+            if chosen:
+                raise ValueError("view: nothing has a place, so there is no map to colour")
+            return
+        for name in chosen.values():
+            require_name(
+                f"field of {self.map['component']}", name, points.field_names(self.map["component"])
+            )
+        if "color" not in chosen and self.map["color"] is not None:
+            chosen["color"] = self.map["color"]
+        self.roles = chosen
+        try:
+            points.check(self.map["name"], chosen)
+        except RequestError as error:  # a field of another type
+            raise ValueError(f"view: {error.message}") from None
+
+    def take(self, time: dict[str, Json]) -> Scene:
+        """Return what is to be seen now; called on the world's thread."""
+        values = [self._series.now(name) for name in self.lines]
+        if self.map is None:
+            return Scene(time, None, None, values)
+        shown = self._points.layer(self.map["name"], self.roles, {})
+        if self.map["is_grid"]:
+            return Scene(time, None, shown, values)
+        behind = None
+        if self.map["grid_color"] is not None:
+            behind = self._points.layer(self.map["grid"], {"color": self.map["grid_color"]}, {})
+        return Scene(time, shown, behind, values)
+
+
+def require_name(what: str, name: str, known: Iterable[str]) -> None:
+    """Raise ValueError for an unknown name; it says the nearest, or else all there are."""
+    names = [*known]
+    if name not in names:
+        hint = did_you_mean(name, names) or f"there are {', '.join(names) or 'none'}"
+        raise ValueError(f"view: there is no {what} {name!r}: {hint}")

@@ -1,0 +1,349 @@
+"""Views, pictures without a browser, and films: as one page, as PNGs, GIF and MP4."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from ecsgen.inspector import Film, View, picture
+from ecsgen.inspector import serve as serve_any
+from tests.inspector.test_inspector_page import BROWSER
+from tests.support.inspector_client import Inspected
+from tests.support.world_package import world_package
+
+HOSTILE = "</script><img src=x onerror=x()>"
+FARM = """
+enum: Mood
+values: {calm: 3, wild: 9}
+---
+component: Patch
+doc: "</script><img src=x onerror=x()>"
+grid: {shape: [4, 3], wrap: [true, false]}
+fields: {grass: f64, wet: bool, secret: {type: i32, default: 424242}}
+---
+component: Sheep
+on: cell
+fields: {cell: id<Patch>, mood: Mood, energy: f64, way: "f32[2]", name: "str[40]"}
+reductions: {wild: {count: mood == Mood.wild}}
+---
+component: Star
+space: {field: position}
+fields: {position: "f32[3]", heat: f32}
+---
+component: Purse
+fields: {coins: i64}
+---
+world: Farm
+queries: {flock: {all: [Sheep]}}
+"""
+ROAMING = View(map="sheep", color="mood", direction="way", charts=[["sheep"], ["sheep.wild"]])
+
+
+def farm(count: int = 3) -> Any:
+    world = world_package(FARM, "filmed_farm").Farm()
+    world.patch.data.grass[:] = np.arange(12)
+    world.patch.data.wet[5] = True
+    cells = world.patch.id_of_many(np.arange(count) * 5 % 12)
+    moods = np.resize([3, 9], count)
+    world.spawn(count, sheep={"cell": cells, "mood": moods, "way": (1, 0), "name": HOSTILE[:40]})
+    return world
+
+
+class Run:
+    """A farm whose step turns the sheep, sells one, and makes another patch wet."""
+
+    def __init__(self, count: int = 3) -> None:
+        self.world = farm(count)
+        self.steps = 0
+
+    def step(self) -> None:
+        self.steps += 1
+        self.world.sheep.data.way[:] = (0, 1)
+        self.world.patch.data.wet[self.steps % 12] = True
+        if self.steps == 2:
+            self.world.sheep.destroy(0)
+        if self.steps == 9:
+            raise RuntimeError("over")
+
+
+def film_of(run: Run, steps: int, every: int = 1, view: View = ROAMING) -> Film:
+    with serve_any(run.world, step=run.step, view=view) as inspector:
+        return inspector.record(steps, every)
+
+
+def facts_of(page: str) -> Any:
+    return json.loads(page.split('id="film-facts">')[1].split("</script>")[0])
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (View(map="shep"), "no map 'shep': did you mean 'sheep'?"),
+        (View(map="purse"), "no map 'purse': there are star, sheep, patch, flock"),
+        (View(map="sheep", color="modd"), "did you mean 'mood'?"),
+        (View(map="sheep", color="way"), "wanted a field of one number"),
+        (View(direction="heat"), "wanted a field of a vector"),
+        (View(charts=[["sheep.wid"]]), "did you mean 'sheep.wild'?"),
+        (View(controls=["visoin"]), "did you mean 'vision'?"),
+        (View(label="nam"), "did you mean 'name'?"),
+        (View(label="mood"), "no field of text 'mood'"),
+    ],
+)
+def test_unknown_names_of_a_view(view: View, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        serve_any(farm(), step=lambda vision: None, args={"vision": 1}, view=view)
+
+
+def test_lists_that_are_texts() -> None:
+    with pytest.raises(TypeError, match="wanted a list of lists"):
+        View(charts=["sheep"])
+    with pytest.raises(TypeError, match="controls: wanted a list"):
+        View(controls="vision")
+
+
+def test_the_page_is_told_of_its_view() -> None:
+    with Inspected(farm(), view=ROAMING) as inspected:
+        overview = inspected.json("world")
+    assert overview["view"]["map"] == "sheep"
+    assert overview["view"]["charts"] == [["sheep"], ["sheep.wild"]]
+    maps = {each["name"]: each for each in overview["maps"]}
+    assert [maps[name]["color"] for name in ("star", "sheep", "patch")] == [None, "mood", "wet"]
+    assert maps["flock"]["grid_color"] == "wet"
+
+
+def picture_of(world: Any, view: View, width: int = 320, height: int = 240) -> Image.Image:
+    with serve_any(world, view=view) as inspector:
+        image = Image.open(BytesIO(inspector.picture(width, height)))
+    assert (image.format, image.size) == ("PNG", (width, height))
+    return image.convert("RGB")
+
+
+def cell_middles(image: Image.Image, legend: int = 24) -> Iterator[tuple[int, int, Any]]:
+    """Yield each cell of the farm's grid with the colour in its middle."""
+    scale = 0.96 * min(image.width / 4, (image.height - legend) / 3)
+    for x, y in np.ndindex(4, 3):
+        right = image.width / 2 + scale * (x + 0.5 - 2)
+        down = (image.height - legend) / 2 - scale * (y + 0.5 - 1.5)
+        yield x, y, image.getpixel((int(right), int(down)))
+
+
+def test_a_picture_of_a_grid() -> None:
+    world = farm(0)
+    for x, y, ink in cell_middles(picture_of(world, View(map="patch", color="wet"))):
+        assert ink == picture.NAMED[int(3 * x + y == 5)]
+    for x, y, ink in cell_middles(picture_of(world, View(map="patch", color="grass"))):
+        low = picture.SCALE[int((3 * x + y) / 11 * 15)]
+        high = picture.SCALE[min(15, int((3 * x + y) / 11 * 15) + 1)]
+        assert all(min(a, b) <= c <= max(a, b) for a, b, c in zip(low, high, ink, strict=True))
+
+
+@pytest.mark.parametrize("direction", [None, "way"])
+def test_a_picture_of_points_before_a_grid(direction: str | None) -> None:
+    view = View(map="flock", color="mood", direction=direction)
+    shown = {(x, y): ink for x, y, ink in cell_middles(picture_of(farm(), view))}
+    assert shown[0, 0] == shown[3, 1] == picture.NAMED[0]
+    assert shown[1, 2] == picture.NAMED[1]
+    assert shown[2, 2] == picture.NAMED[0]  # a dry patch
+
+
+def test_pictures_of_odd_worlds() -> None:
+    world = farm(0)
+    assert picture_of(world, View(map="star", color="heat"), 16, 16)
+    world.spawn(
+        3, star={"position": [(0, 0, 0), (np.nan, 0, 0), (2, 1, 0)], "heat": [1, 2, np.inf]}
+    )
+    assert picture_of(world, View(map="star", color="heat", size="heat"))
+    with serve_any(world) as inspector, pytest.raises(ValueError, match="pixels each way"):
+        inspector.picture(0, 100)
+    purses = world_package("component: Purse\nfields: {coins: i64}\n", "purses").World()
+    with serve_any(purses) as inspector, pytest.raises(ValueError, match="no map to draw"):
+        inspector.picture(100, 100)
+
+
+def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with serve_any(farm()) as inspector, pytest.raises(ImportError, match="pip install pillow"):
+        inspector.picture(100, 100)
+
+
+def test_colours_are_those_of_the_page() -> None:
+    script = (Path(picture.__file__).parent / "page" / "layer.js").read_text()
+    for name in ("NAMED", "SCALE"):
+        written = script.split(f"const {name} = ")[1].split(";")[0]
+        assert json.loads(written) == [[*ink] for ink in getattr(picture, name)]
+
+
+def test_length_and_errors() -> None:
+    assert [len(film_of(Run(), 7, every)) for every in (1, 3, 7, 8)] == [8, 3, 2, 1]
+    with pytest.raises(RuntimeError, match="over"):
+        film_of(Run(), 10)
+    with pytest.raises(ValueError, match="every from 1"):
+        film_of(Run(), 1, every=0)
+    with serve_any(farm()) as inspector, pytest.raises(ValueError, match="needs a step"):
+        inspector.record(1)
+
+
+def test_columns_of_a_page() -> None:
+    """A picture with as many rows as the one before has the differences to it."""
+    page = film_of(Run(), 2, view=View(map="sheep", charts=[["sheep"]])).html()
+    facts = facts_of(page)
+    assert (facts["times"], facts["lines"]) == ([0, 1, 2], {"sheep": [3, 3, 2]})
+    points, cells = facts["groups"]
+    assert (points["n"], cells["n"], cells["grid"]) == ([3, 3, 2], [12, 12, 12], [4, 3])
+    packed = page.split('id="film-columns">')[1].split("</script>")[0]
+    data = zlib.decompress(base64.b64decode(packed))
+    assert len(data) == 8 * (2 + 2 + 1) + 36
+    low, high = np.frombuffer(data, "u1", 16).reshape(2, 8).astype(int)
+    places = (low | high << 8) / 65534 * 4
+    assert places[:3].round(1).tolist() == [0.5, 1.5, 3.5]
+    assert places[3:6].tolist() == [0, 0, 0]
+    assert places[6:].round(1).tolist() == [3.5, 1.5]
+    assert [*data[32:40]] == [0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def test_nothing_else_is_in_a_page() -> None:
+    page = film_of(Run(), 2).html()
+    data = page.replace("<!-- uPlot:", "").split("</style>")[1]
+    assert "secret" not in data
+    assert "424242" not in data
+    assert "onerror" not in page
+    title = Film(HOSTILE, [])
+    with serve_any(farm()) as inspector:
+        title.add(inspector._camera.take({"step": 0}))
+    assert HOSTILE not in title.html()
+    assert html.escape(HOSTILE) in title.html()
+
+
+def test_a_notebook_shows_a_frame_apart() -> None:
+    shown = film_of(Run(), 1)._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts"')
+    assert shown.count("<") == 2  # all of the page is text within
+
+
+def test_other_files(tmp_path: Path) -> None:
+    film = film_of(Run(), 4)
+    film.save(f"{tmp_path}/frames.d/", width=64, height=48)
+    assert sorted(os.listdir(tmp_path / "frames.d")) == [f"{k:05}.png" for k in range(5)]
+    film.save(tmp_path / "run.gif", width=64, height=48)
+    with Image.open(tmp_path / "run.gif") as gif:
+        assert gif.size == (64, 48)
+        assert getattr(gif, "n_frames", 1) > 1
+    with pytest.raises(ValueError, match=r"not \.avi"):
+        film.save(tmp_path / "run.avi")
+
+
+def test_mp4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    film = film_of(Run(), 4)
+    imageio = pytest.importorskip("imageio_ffmpeg")
+    film.save(tmp_path / "run.mp4", width=65, height=48)
+    count, _ = imageio.count_frames_and_secs(str(tmp_path / "run.mp4"))
+    assert count == 5
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ImportError, match="pip install imageio-ffmpeg"):
+        film.save(tmp_path / "run.mp4")
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Page]:
+    if BROWSER is None:
+        if os.environ.get("CI"):
+            pytest.fail("there is no browser: make browser")
+        pytest.skip("there is no browser: make browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda line: wrong.extend([line.text] if line.type == "error" else []))
+        page.on("request", lambda request: asked.append(request.url))
+        yield page
+        browser.close()
+
+
+wrong: list[str] = []
+asked: list[str] = []
+
+
+def open_film(page: Page, film: Film, folder: Path) -> None:
+    wrong.clear()
+    asked.clear()
+    film.save(folder / "run.html")
+    page.goto((folder / "run.html").as_uri())
+    page.wait_for_selector("[data-time]")
+
+
+@pytest.mark.browser
+def test_a_page_in_a_browser(opened: Page, tmp_path: Path) -> None:
+    open_film(opened, film_of(Run(), 8), tmp_path)
+    assert opened.inner_text("header output") == "step 0"
+    assert [*opened.inner_text(".legend").split()] == ["calm", "wild"]
+    before = opened.screenshot(path=tmp_path / "run.png")
+    opened.fill("[data-time]", "8")
+    assert opened.inner_text("header output") == "step 8"
+    assert opened.screenshot() != before
+    opened.keyboard.press("Tab")
+    opened.click("[data-play]")  # at the end it begins anew
+    while opened.inner_text("[data-play]") != "Play":
+        opened.wait_for_timeout(20)
+    assert opened.inner_text("header output") == "step 8"
+    opened.click("header")
+    opened.keyboard.press("ArrowLeft")
+    assert opened.inner_text("header output") == "step 7"
+    assert (wrong, len(asked)) == ([], 1)
+
+
+@pytest.mark.browser
+def test_colours_in_a_browser(opened: Page, tmp_path: Path) -> None:
+    """Cells have the colours of their values at each time, and NaN is grey."""
+    world = farm(0)
+    world.patch.data.grass[7] = np.nan
+
+    def step() -> None:
+        world.patch.data.grass[:6] = 11
+
+    with serve_any(world, step=step, view=View(map="patch", color="grass")) as inspector:
+        film = inspector.record(1)
+    open_film(opened, film, tmp_path)
+    for time, wanted in enumerate((picture.SCALE[0], picture.SCALE[-1])):
+        opened.fill("[data-time]", str(time))
+        opened.wait_for_timeout(200)
+        shown = Image.open(BytesIO(opened.locator(".map").screenshot())).convert("RGB")
+        scale = 0.94 * min(shown.width / 4, shown.height / 3)
+
+        def ink(x: int, y: int, shown: Image.Image = shown, scale: float = scale) -> Any:
+            right, up = scale * (x - 1.5), scale * (y - 1)
+            return shown.getpixel((int(shown.width / 2 + right), int(shown.height / 2 - up)))
+
+        assert np.abs(np.subtract(ink(0, 0), wanted)).max() <= 2
+        assert np.abs(np.subtract(ink(3, 2), picture.SCALE[-1])).max() <= 2
+        assert np.abs(np.subtract(ink(2, 1), picture.NAMED[-1])).max() <= 2
+    assert wrong == []
+
+
+def test_size_of_a_film(tmp_path: Path) -> None:
+    """1,000 points that jump about, with colours, and 200 pictures."""
+    rng = np.random.default_rng(1)
+    world = farm(0)
+    stars = world.spawn(1000, star={})
+    assert len(stars) == 1000
+
+    def step() -> None:
+        world.star.data.position[:] = rng.random((1000, 3))
+        world.star.data.heat[:] = rng.random(1000)
+
+    with serve_any(world, step=step, view=View(map="star", color="heat")) as inspector:
+        inspector.record(199).save(tmp_path / "run.html")
+    assert (tmp_path / "run.html").stat().st_size <= 1_500_000
