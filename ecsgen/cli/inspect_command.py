@@ -1,4 +1,4 @@
-"""`ecsgen inspect`: a page to look into a world, of a module or of a file."""
+"""`ecsgen inspect`: a page to look into a world, and `ecsgen film`: a run as one file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
@@ -18,6 +18,22 @@ from ecsgen.config import UsageError
 if TYPE_CHECKING:
     from ecsgen_runtime.world.world_base import WorldBase
 
+    from ecsgen.inspector import Film, Inspector, View
+
+_STEPS = click.IntRange(0)
+_EVERY = click.IntRange(1)
+
+
+class _Target(NamedTuple):
+    """The world that a target names."""
+
+    world: Any
+    make: Callable[..., Any] | None = None
+    """The function that made the world, if one did, and the step that it returned."""
+    step: Callable[..., object] | None = None
+    folder: Path | None = None
+    """Where a saved world was."""
+
 
 @ecsgen.command()
 @click.argument("target", metavar="MODULE:ATTR|FILE")
@@ -26,70 +42,139 @@ if TYPE_CHECKING:
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 @click.option("--no-verify", is_flag=True, help="Show a FILE of your own with all that is wrong.")
 @click.option("--step", metavar="NAME", help="What to run: of the world, or of MODULE.")
+@click.option("--view", metavar="NAME", help="A View of MODULE: what the page opens with.")
+@click.option("--frames", metavar="DIR", help="Run, write PNGs of the map to DIR, and end.")
+@click.option("--steps", type=_STEPS, default=1000, show_default=True, help="For --frames.")
+@click.option("--every", type=_EVERY, default=10, show_default=True, help="Steps to a picture.")
 def inspect(
-    target: str, port: int, edit: bool, no_browser: bool, no_verify: bool, step: str | None
+    target: str,
+    port: int,
+    edit: bool,
+    no_browser: bool,
+    no_verify: bool,
+    step: str | None,
+    view: str | None,
+    frames: str | None,
+    steps: int,
+    every: int,
 ) -> None:
     """Show a world on a page of this machine, until Ctrl-C; its URL is printed first.
 
     ATTR of MODULE is a world, or a function that returns one. FILE is a saved world: it is shown
     as it was saved, without the package that saved it.
     """
-    try:
-        from ecsgen.inspector import serve
-    except ImportError as error:
-        raise UsageError(str(error)) from None
-    with _world(target, verify=not no_verify) as (world, make, folder):
-        run = None if step is None else _step_of(world, target, step)
-        try:
-            inspector = serve(
-                world,
-                step=run,
-                make=make,
-                port=port,
-                edit=edit,
-                save_folder=folder,
-                open_browser=not no_browser,
-            )
-        except OSError as error:
-            raise UsageError(f"can't listen on port {port}: {error.strerror}") from None
-        except TypeError as error:
-            raise UsageError(str(error)) from None
-        print(inspector.url, flush=True)
-        with inspector:
+    _require_extra()
+    with _world(target, verify=not no_verify) as target_world:
+        if frames is not None:
+            with _served(target, target_world, step, view) as inspector:
+                _write(_recorded(inspector, step or target, steps, every), f"{frames}/")
+            return
+        options: dict[str, Any] = {"port": port, "edit": edit, "save_folder": target_world.folder}
+        with _served(
+            target, target_world, step, view, open_browser=not no_browser, **options
+        ) as inspector:
+            print(inspector.url, flush=True)
             try:
                 inspector.run_or_tick()
             except Exception:
                 raise_program_error(step or target)
 
 
+@ecsgen.command()
+@click.argument("target", metavar="MODULE:ATTR")
+@click.option("--step", metavar="NAME", help="What to run: of the world, or of MODULE.")
+@click.option("--steps", type=_STEPS, default=1000, show_default=True)
+@click.option("--every", type=_EVERY, default=5, show_default=True, help="Steps to a picture.")
+@click.option("--view", metavar="NAME", help="A View of MODULE: what is to be seen.")
+@click.option("-o", "--output", metavar="FILE", default="run.html", show_default=True)
+def film(
+    target: str, step: str | None, steps: int, every: int, view: str | None, output: str
+) -> None:
+    """Run a world, and write the run as one file: FILE.html, .gif, .mp4, or a folder of PNGs.
+
+    ATTR of MODULE is a world, or a function that returns one, or a world and what steps it.
+    """
+    _require_extra()
+    if ":" not in target:
+        raise UsageError(f"wanted MODULE:ATTR, not {target!r}")
+    with _served(target, _of_module(target), step, view) as inspector:
+        _write(_recorded(inspector, step or target, steps, every), output)
+
+
+def _require_extra() -> None:
+    try:
+        import ecsgen.inspector  # noqa: F401
+    except ImportError as error:
+        raise UsageError(str(error)) from None
+
+
+def _served(
+    target: str, target_world: _Target, step: str | None, view: str | None, **options: Any
+) -> Inspector:
+    """Serve a world. UsageError for options that do not fit it."""
+    from ecsgen.inspector import View, serve
+
+    chosen: View | None = None
+    if view is not None:
+        chosen = find_target(f"{target.partition(':')[0]}:{view}", "a View")
+        if not isinstance(chosen, View):
+            raise UsageError(f"--view: {view} is not a View but {type(chosen).__name__}")
+    run = target_world.step if step is None else _step_of(target_world.world, target, step)
+    try:
+        return serve(target_world.world, step=run, make=target_world.make, view=chosen, **options)
+    except OSError as error:
+        raise UsageError(f"can't listen on port {options['port']}: {error.strerror}") from None
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _recorded(inspector: Inspector, what: str, steps: int, every: int) -> Film:
+    if not inspector.has_step:
+        raise UsageError("there is nothing to run: --step NAME")
+    try:
+        return inspector.record(steps, every)
+    except Exception:
+        raise_program_error(what)
+
+
+def _write(film: Film, path: str) -> None:
+    try:
+        film.save(path)
+    except OSError as error:
+        raise UsageError(f"can't write {path}: {error.strerror}") from None
+    except (ImportError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    print(f"{path}: {len(film)} pictures")
+
+
 @contextmanager
-def _world(
-    target: str, *, verify: bool
-) -> Iterator[tuple[Any, Callable[..., Any] | None, Path | None]]:
-    """Yield the world of a target, the function that made it if one did, and its file's folder."""
+def _world(target: str, *, verify: bool) -> Iterator[_Target]:
+    """Yield what a target names."""
     file = Path(target)
     if ":" in target and not file.exists():
-        yield *_of_module(target), None
+        yield _of_module(target)
         return
     from ecsgen.inspector.saved_worlds import load_saved, refuse_pickle
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:
-        yield load_saved(file, Path(folder), verify=verify), None, file.absolute().parent
+        world = load_saved(file, Path(folder), verify=verify)
+        yield _Target(world, folder=file.absolute().parent)
 
 
-def _of_module(name: str) -> tuple[Any, Callable[..., Any] | None]:
+def _of_module(name: str) -> _Target:
     target = find_target(name, "a world")
     make = target if callable(target) and not _is_world(target) else None
     try:
         world = target if make is None else make()
     except Exception:
         raise_program_error(name)
+    step = None
     if isinstance(world, tuple):  # (world, step), as `make` may return
-        world = world[0]
+        world, step = world
     if not _is_world(world):
         raise UsageError(f"{name} is not a world, and returns none: {type(world).__name__}")
-    return world, make
+    return _Target(world, make, step)
 
 
 def _step_of(world: WorldBase, target: str, name: str) -> Callable[..., object]:

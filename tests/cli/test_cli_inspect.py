@@ -263,3 +263,56 @@ def test_a_step_that_cannot_run(ecsgen: Project, step: str, message: str) -> Non
 def test_what_a_world_is() -> None:
     assert inspecting._is_world(World())
     assert not inspecting._is_world(World)
+
+
+FLOCK = """
+from ecsgen.inspector import View
+from generated import World
+view = View(map="boid", charts=[["boid"]])
+wrong = View(map="bod")
+def make(count=3):
+    world = World()
+    world.spawn(count, boid={"heading": (1, 0)})
+    return world
+def pair():
+    world = make()
+    return world, lambda: world.boid.fly(1.0, 10.0, 10.0)
+def step():
+    pass
+def fails():
+    raise ValueError("my own")
+"""
+
+
+@pytest.mark.parametrize("target", [("make", "--step", "step"), ("pair",)])
+def test_films(ecsgen: Project, target: tuple[str, ...]) -> None:
+    ecsgen.put("my_game.py", FLOCK)
+    name, *step = target
+    options = ("--steps", "6", "--every", "3", "--view", "view")
+    ran = ecsgen("film", f"my_game:{name}", *step, *options)
+    assert (ran.status, ran.out, ran.err) == (0, "run.html: 3 pictures\n", "")
+    assert '"boid": [3, 3, 3]' in (ecsgen.folder / "run.html").read_text()
+    ran = ecsgen("inspect", f"my_game:{name}", *step, *options, "--frames", "shots")
+    assert (ran.status, ran.out) == (0, "shots/: 3 pictures\n")
+    assert len([*(ecsgen.folder / "shots").iterdir()]) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("my_game:make",), "there is nothing to run: --step NAME"),
+        (("town.snap",), "wanted MODULE:ATTR"),
+        (("my_game:make", "--step", "fails"), "fails failed: see above"),
+        (("my_game:pair", "--view", "FLOCK"), "has no 'FLOCK'"),
+        (("my_game:pair", "--view", "make"), "make is not a View but function"),
+        (("my_game:pair", "--view", "wrong"), "did you mean 'boid'?"),
+        (("my_game:pair", "-o", "run.avi"), "wanted .html, .gif, .mp4 or a folder"),
+        (("my_game:pair", "-o", "no/run.html"), "can't write no/run.html"),
+    ],
+)
+def test_what_is_no_film(ecsgen: Project, options: tuple[str, ...], message: str) -> None:
+    ecsgen.put("my_game.py", FLOCK)
+    ran = ecsgen("film", *options, "--steps", "1")
+    assert (ran.status, ran.out) == (2, "")
+    assert message in ran.err
+    assert "fault of ecsgen" not in ran.err
