@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock models sweep test soak search fast browser hooks lint types check bench cachegrind mutants docs site dist lowest clean
+.PHONY: demo view films flock models sweep test soak search fast browser hooks lint types check bench cachegrind mutants docs site dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -46,6 +46,17 @@ models: $(STAMP)
 		$(BIN)/ecsgen build examples/models/$$name --output build/$${name}_model --backend numba || exit; \
 		$(BIN)/python examples/models/$$name.py --svg build/$$name.svg || exit; \
 	done
+
+# A page to watch a model on: fire, epidemic or flock.
+view: MODEL ?= epidemic
+view: $(STAMP)
+	test ! -d examples/watch_$(MODEL) || \
+		$(BIN)/ecsgen build examples/watch_$(MODEL) --output build/$(MODEL)_world
+	$(BIN)/python examples/watch_$(MODEL).py
+
+# The models' films, of which each is one page in build/films/.
+films: models
+	$(BIN)/python examples/models/films.py
 
 # That of docs/sweeps.md. Stopped, it goes on from build/sweep.jsonl.
 sweep: $(STAMP)

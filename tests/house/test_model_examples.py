@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -393,3 +394,32 @@ def test_the_page_shows_them_as_they_are() -> None:
         schema = EXAMPLES / stem.replace("wolves-and-sheep", "wolf_sheep")
         text = (schema / f"{schema.name}.yaml").read_text(encoding="utf-8")
         assert len([line for line in text.splitlines() if line and line[0] != "#"]) == int(lines)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_films(name: str, build_package: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each model has a film, as `make films` writes it."""
+    import films
+
+    monkeypatch.setattr(films, "package", build_package)
+    film = films.film(name, steps=4)
+    assert len(film) == 4 // films.EVERY.get(name, 2) + 1
+
+
+@pytest.mark.parametrize("name", ["fire", "epidemic"])
+def test_watched(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The programs of `make view` run, and spread what they are about."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    watched = import_module("_watched")
+    monkeypatch.setattr(watched, "BUILD", tmp_path)
+    with pytest.raises(SystemExit, match=f"ecsgen build examples/watch_{name} --output"):
+        watched.package(name)
+    build(ROOT / "examples" / f"watch_{name}", tmp_path / f"{name}_world")
+    program = import_module(f"watch_{name}")
+    files = ["--film", str(tmp_path / "run.html"), "--picture", str(tmp_path / "last.png")]
+    watched.watch(program.__doc__, program.make, program.VIEW, [*files, "--steps", "20"])
+    assert (tmp_path / "last.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    facts = json.loads(page.split('id="film-facts">')[1].split("</script>")[0])
+    line = facts["lines"]["wood.fires" if name == "fire" else "person.ill"]
+    assert max(line) > line[0]
