@@ -30,11 +30,11 @@ def test_occupied_cells_are_found_as_cells_are(hood: str, monkeypatch: pytest.Mo
 def test_cells_far_from_borders_have_the_neighbours_of_all() -> None:
     for wrap in ((True, True), (False, True), (False, False)):
         layout = GridLayout((7, 9), wrap)
-        one, all_ = (CellNeighbourhood(layout, "moore", 2, False) for _ in range(2))
-        all_._find(0)
+        by_shift, by_offset = (CellNeighbourhood(layout, "moore", 2, False) for _ in range(2))
+        by_offset._find(0)
         for cell in range(layout.cells):
-            assert one[cell] == all_[cell]
-            assert one.ways(cell) == all_.ways(cell)
+            assert by_shift[cell] == by_offset[cell]
+            assert by_shift.ways(cell) == by_offset.ways(cell)
 
 
 SCHEMA = """
@@ -63,7 +63,7 @@ kernels:
 def test_rows_are_searched_with_the_same_bits(hood: str, capacity: int) -> None:
     pytest.importorskip("numba")
     text = SCHEMA.replace("HOOD", hood).replace("CAPACITY", str(capacity))
-    found = []
+    columns = []
     for backend in BACKENDS:
         package = world_package(text, f"few_{hood}{capacity}_{backend}", backend)
         world, random = package.World(), np.random.default_rng(5)
@@ -75,5 +75,5 @@ def test_rows_are_searched_with_the_same_bits(hood: str, capacity: int) -> None:
         assert wolves.data.met.sum() > 0
         wolves.wander()
         names = ("met", "worst", "felt", "seen", "seat")
-        found.append([getattr(wolves.data, name).tobytes() for name in names])
-    assert found[0] == found[1]
+        columns.append([getattr(wolves.data, name).tobytes() for name in names])
+    assert columns[0] == columns[1]

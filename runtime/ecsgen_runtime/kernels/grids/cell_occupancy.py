@@ -41,8 +41,6 @@ _BATCH: Final = 1 << 10
 """Number of neighbours that are computed together: numpy takes as long for a few."""
 _SEARCHED: Final = 1000
 """Number of cells in reach that cost as much as numpy takes to search few occupied cells."""
-_SPARSE: Final = 8
-"""Number of cells to a row from which on only occupied cells are kept."""
 
 
 class CellNeighbourhood(dict[int, list[int]]):
@@ -106,8 +104,8 @@ class CellNeighbourhood(dict[int, list[int]]):
         ways = ways_between(self._layout, hood, cell, cells)
         are_met = are_in_reach(ways, hood, radius)
         order = np.lexsort(ways[are_met].T[::-1])
-        found: list[int] = cells[are_met][order].tolist()
-        return found
+        occupied: list[int] = cells[are_met][order].tolist()
+        return occupied
 
     def _find(self, cell: int) -> None:
         """Compute the neighbours of a cell near a border, and of cells beside it."""
@@ -340,7 +338,7 @@ class ExclusiveOccupancy(LiveOccupancy):
 def occupancy_index(manager: Occupant) -> OccupancyIndex | LiveOccupancy:
     """Return the occupants of each cell before the kernel; O(n) where few rows stand on a large
     grid, else O(n + cells)."""
-    if manager.data.n * _SPARSE < len(manager._grid):
+    if manager.has_few_rows:
         return live_occupancy(manager, False)
     return OccupancyIndex(manager)
 
@@ -397,7 +395,7 @@ def is_full_now(
 
 
 is_full_before: Final = is_full_now
-"""The same before the kernel."""
+"""Twin for cells as they were before the kernel."""
 
 
 def reserve_cell(occupancy: LiveOccupancy, id: Any) -> None:

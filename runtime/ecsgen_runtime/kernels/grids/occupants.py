@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 from weakref import ref
 
 import numpy as np
@@ -29,6 +29,8 @@ from .neighbourhoods import (
 )
 
 CellCounts = NDArray[np.int64]
+_SPARSE: Final = 8
+"""Number of cells to a row from which on there are few rows."""
 
 
 class CellOccupants:
@@ -165,6 +167,11 @@ class Occupant(Manager):
     def _off_grid_rows(self, rows: slice | RowArray = slice(None)) -> NDArray[np.bool_] | None:
         """Return a mask of rows on no cell, as their entities are dead; None if there are none."""
         return None
+
+    @property
+    def has_few_rows(self) -> bool:
+        """True if it costs less to look at all rows than at all cells."""
+        return self.data.n * _SPARSE < len(self._grid)
 
     @property
     def _despawn_count(self) -> int:
