@@ -140,6 +140,8 @@ docs: $(STAMP)
 # The pages as a site, in build/site; a link that leads nowhere is an error.
 site: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	$(BIN)/ecsgen build docs/reference --output build/town
+	PYTHONPATH=build $(BIN)/python docs/api_reference.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky docs build/site
 	@echo build/site/index.html
 

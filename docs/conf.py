@@ -7,6 +7,7 @@ its pages and links that do not lead out of it, is made here while Sphinx reads 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,22 @@ html_title = "ecsgen"
 html_theme = "furo"
 html_show_copyright = False
 html_show_sourcelink = False
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+add_module_names = False
+autodoc_member_order = "alphabetical"
+autodoc_typehints = "none"
+nitpick_ignore_regex = [("py:.*", ".*")]
+"""Types in signatures are not links."""
 myst_heading_anchors = 4
 """Anchors of headings down to this level are those that a code host gives them."""
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "build"))
+"""Where the package is whose calls the reference lists."""
+
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_REFERENCE = "\n\n```{toctree}\n:hidden:\n:caption: Every call\n:glob:\n\nreference/*\n```"
 _OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([\w./-]*)\)")
 
 
@@ -51,11 +62,19 @@ def without_outside_links(text: str, root: Path = Path(__file__).parents[1]) -> 
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
-    trees = contents(source[0]) if name == app.config.root_doc else ""
+    if name.startswith("reference/"):
+        return
+    trees = contents(source[0]) + _REFERENCE if name == app.config.root_doc else ""
     source[0] = f"{without_outside_links(source[0])}\n\n{trees}\n"
+
+
+def _mark_code(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
+    """Write the Markdown of a docstring as what Sphinx reads."""
+    lines[:] = [_CODE.sub(r"``\1``", line.replace("*", r"\*")) for line in lines]
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Let Sphinx read the pages as the site needs them."""
     app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", _mark_code, priority=0)
     return {"parallel_read_safe": True}

@@ -371,6 +371,7 @@ class Snapshot:
         return table
 
     def result(self) -> SnapshotContent:
+        """Return what is loaded: the saved arrays, with those that the migration has written."""
         components = dict(self._saved.schema["components"])
         arrays = dict(self._saved.arrays)
         for name, table in self._tables.items():
