@@ -23,10 +23,13 @@ from ecsgen_testing.reference.neighbours import Surroundings
 from ecsgen_testing.reference.schema import Field, Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
 from ecsgen_testing.reference.statements import CompiledKernel
-from ecsgen_testing.reference.values import dtype_of
+from ecsgen_testing.reference.values import Value, dtype_of
 from ecsgen_testing.reference.world import Row, World
 from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
+from numpy.typing import ArrayLike
 
+from ecsgen.checked.conditions import parsed_condition
+from ecsgen.checked.expression_checks import CheckedNames
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
 from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
 from ecsgen.checked.recorder import Recorder
@@ -38,6 +41,8 @@ from ecsgen.checked.step_checks import (
     compile_checked,
     compile_reduction,
 )
+from ecsgen.checked.traces import Pause, Trace
+from ecsgen.diagnostics import did_you_mean
 from ecsgen.files import manifest
 from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model import World as WorldModel
@@ -148,6 +153,62 @@ class Check:
         """The findings, each place and kind once."""
         return self._recorder.findings
 
+    def trace(
+        self,
+        kernel: str,
+        *,
+        who: ArrayLike | None = None,
+        row: ArrayLike | None = None,
+        to: Callable[[str], Any] = print,
+    ) -> Trace:
+        """Give a line away for each step of some rows of a kernel, `Person.catch`, as it is run.
+
+        `who`: an entity or id, or several, `row`: a number, or several; without both it is the
+        first row of a call that acts. What is returned has `cancel()`. Raises ValueError for an
+        unknown kernel, TypeError for what is no number.
+        """
+        trace = Trace(self._recorder, self._checked_name(kernel), who, row, to)
+        self._recorder.followers.append(trace)
+        return trace
+
+    def pause(
+        self,
+        kernel: str,
+        *,
+        who: ArrayLike | None = None,
+        row: ArrayLike | None = None,
+        when: str = "",
+    ) -> Pause:
+        """Call `breakpoint()` before the first step of such a row; `who` and `row` as for `trace`.
+
+        `when`: before the first step at which the names of this condition are known and it is true.
+        Raises as `trace`, and ValueError with the diagnostic for what is no condition.
+        """
+        name = self._checked_name(kernel)
+        condition, locals = None, dict[str, str]()
+        if when:
+            names = self._compile(self._schema.kernel(name)).names
+            assert isinstance(names, CheckedNames)
+            locals = {local: _type_text(sample) for local, sample in names.ever.items()}
+            condition = parsed_condition(when, name, self._texts, locals)
+        pause = Pause(self._recorder, name, who, row, condition, frozenset(locals))
+        self._recorder.followers.append(pause)
+        return pause
+
+    def _checked_name(self, kernel: str) -> str:
+        """Return a kernel's name. Raises ValueError for an unknown one."""
+        known = self._texts.kernels
+        if kernel not in known:
+            hint = did_you_mean(kernel, known)
+            raise ValueError(f"there is no kernel {kernel!r}" + (f"; {hint}" if hint else ""))
+        return kernel
+
+    def _compile(self, kernel: Kernel) -> CompiledKernel:
+        """Return a kernel that tells what is wrong."""
+        if kernel not in self._compiled:
+            self._compiled[kernel] = compile_checked(kernel, self._texts, self._recorder)
+        return self._compiled[kernel]
+
     def begin(self) -> None:
         """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
         world, texts = self._world, self._texts
@@ -205,9 +266,7 @@ class Check:
 
         Raises what is wrong with arguments and radii.
         """
-        if kernel not in self._compiled:
-            self._compiled[kernel] = compile_checked(kernel, self._texts, self._recorder)
-        compiled = self._compiled[kernel]
+        compiled = self._compile(kernel)
         if compiled.is_mortal and any(map(is_locked, self._world.all_managers())):
             return None
         copy = self._copy(kernel.name)
@@ -307,6 +366,12 @@ def _wrapped(call: _Call, function: Method) -> Method:
 
 def _present(copy: World, reduction: Reduction) -> Any:
     return reductions.present_actors(copy, reduction.over)
+
+
+def _type_text(sample: Value) -> str:
+    """Return the type of a local as schemas have it."""
+    sizes = ", ".join(map(str, sample.shape))
+    return f"{sample.type}[{sizes}]" if sizes else sample.type
 
 
 def _converted(kernel: str, name: str, field: Field, value: Any, count: int) -> Any:

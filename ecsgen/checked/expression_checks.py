@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -36,16 +36,8 @@ _WITHOUT_NULL: Final = ("exists", "coords")
 """Functions in which a reference may lead nowhere."""
 
 
-@dataclass
-class CheckedNames(Names):
-    """Names of a kernel or reduction whose expressions are checked."""
-
-    recorder: Recorder | None = None
-    texts: SchemaTexts | None = None
-    statement: Statement | None = None
-    """The statement that is compiled."""
-    allows_null: bool = False
-    """True where a reference may lead nowhere."""
+UNREAD: Final = Value("", None)
+"""The value of an operand that a step has not worked out."""
 
 
 class Operand:
@@ -59,6 +51,24 @@ class Operand:
 
 Operands: TypeAlias = dict[ast.expr, Operand]
 Find: TypeAlias = Callable[[Value], Kinds]
+
+
+@dataclass
+class CheckedNames(Names):
+    """Names of a kernel or reduction whose expressions are checked."""
+
+    recorder: Recorder | None = None
+    texts: SchemaTexts | None = None
+    statement: Statement | None = None
+    """The statement that is compiled."""
+    allows_null: bool = False
+    """True where a reference may lead nowhere."""
+    operands: Operands = field(default_factory=dict)
+    """All parts of expressions that are no constants."""
+    ever: dict[str, Value] = field(default_factory=dict)
+    """Samples of the locals of all steps."""
+    whole: set[ast.expr] = field(default_factory=set)
+    """Questions, draws and other calls that traces show as one value."""
 
 
 class CheckedExpressions(ExpressionCompiler):
@@ -87,9 +97,19 @@ class CheckedExpressions(ExpressionCompiler):
         operand = self._operands[node] = Operand(expression.sample)
         if expression.is_constant:
             return expression
+        names.operands[node] = operand
+        if isinstance(node, ast.Call) and not self._is_plain(node):
+            names.whole.add(node)
         find = self._find(node, expression, operands)
         return replace(
             expression, evaluate=self._checked(node, expression, operand, find, operands)
+        )
+
+    def _is_plain(self, node: ast.Call) -> bool:
+        """Return whether a call's value depends on its arguments alone."""
+        name = ast.unparse(node.func)
+        return (
+            node not in self._questions and name not in DRAWS and name in _FUNCTIONS.union(NUMBERS)
         )
 
     def spot(self, node: ast.expr) -> Spot:

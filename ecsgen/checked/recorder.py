@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ecsgen_testing.reference.expressions import ExpressionCompiler
 from ecsgen_testing.reference.scopes import Place, Scope
@@ -16,6 +16,9 @@ from ecsgen_testing.reference.world import Row
 from ecsgen.checked.findings import KINDS, CheckError, Finding
 from ecsgen.checked.schema_texts import Statement, plain
 from ecsgen.checked.value_checks import Kinds
+
+if TYPE_CHECKING:
+    from ecsgen.checked.traces import Follower
 
 _PATIENCE: Final = 10.0
 """Seconds after which a call says how far it is."""
@@ -93,6 +96,9 @@ class Recorder:
         """Gives the number of a row in its manager."""
         self.sender: tuple[Statement, Scope]
         """The step that runs, and its row."""
+        self.followers: list[Follower] = []
+        self.following: list[Follower] = []
+        """Those of the kernel that runs."""
         self._known: dict[tuple[ast.AST, str], Finding] = {}
         self._pending: list[Finding] = []
 
@@ -102,10 +108,15 @@ class Recorder:
         """Begin a call."""
         self.kernel, self.tick, self.number_of = kernel, tick, number_of
         self.muted, self._pending = 0, []
+        self.following = [each for each in self.followers if each.kernel == kernel]
+        for follower in self.following:
+            follower.begin()
         self._deadline, self._n_rows = time.monotonic() + _PATIENCE, 0
 
-    def end_condition(self, scope: Scope) -> None:
+    def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
         """Note that a row's `where` was worked out."""
+        for follower in self.following:
+            follower.end_condition(scope, statement, holds)
         self.settle()
         self._n_rows += 1
         if time.monotonic() > self._deadline:

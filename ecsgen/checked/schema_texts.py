@@ -16,7 +16,7 @@ from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.scopes import Names
 
 from ecsgen.checked.findings import check_kinds
-from ecsgen.config import UsageError, load_options
+from ecsgen.config import Options, UsageError, load_options
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.files.output_paths import schema_digests
 from ecsgen.kernels.parsing import SourceText
@@ -50,13 +50,20 @@ class _Assignment(SourceText):
 class Statement:
     """A step, the head of one, or an expression of a schema."""
 
-    def __init__(self, text: SourceText, node: ast.stmt | ast.expr, texts: SchemaTexts) -> None:
-        self.text, self.node, self._texts = text, node, texts
+    def __init__(
+        self,
+        text: SourceText,
+        node: ast.stmt | ast.expr,
+        texts: SchemaTexts,
+        outer: Statement | None = None,
+    ) -> None:
+        """`outer`: the statement in whose block it is."""
+        self.text, self.node, self._texts, self.outer = text, node, texts, outer
         self.names: Names
         """The meaning of its names; set when it is compiled."""
 
     @property
-    def _head(self) -> ast.stmt | ast.expr:
+    def head(self) -> ast.stmt | ast.expr:
         """The last expression of the head of a statement with a block, or all of another one."""
         match self.node:
             case ast.If(test) | ast.While(test):
@@ -90,7 +97,7 @@ class Statement:
     @cached_property
     def allowed(self) -> frozenset[str]:
         """Kinds of findings that a comment on the statement's last line exempts."""
-        head = self._head
+        head = self.head
         line, column = head.end_lineno or 1, max(head.end_col_offset or 1, 1)
         last = ast.Name(
             "", lineno=line, end_lineno=line, col_offset=column - 1, end_col_offset=column
@@ -101,8 +108,8 @@ class Statement:
 class SchemaTexts:
     """The schemas of a package: as the interpreter has them, and where their texts stand."""
 
-    def __init__(self, project: Project, diagnostics: Diagnostics) -> None:
-        self.project, self.diagnostics = project, diagnostics
+    def __init__(self, project: Project, diagnostics: Diagnostics, options: Options) -> None:
+        self.project, self.diagnostics, self.options = project, diagnostics, options
         self.schema = Schema(make_reference_schema(project))
         self._source_of: dict[ast.stmt, SourceText] = {}
         self.written: dict[ReferenceKernel, Kernel] = {}
@@ -159,7 +166,7 @@ class SchemaTexts:
     def statement(self, step: ast.stmt, outer: Statement | None) -> Statement:
         """Return a step; `outer`: the statement in whose block it is."""
         text = self._source_of[step] if outer is None else outer.text
-        return Statement(text, step, self)
+        return Statement(text, step, self, outer)
 
     def expression(
         self, content: str, marks: Mapping[str, Mark], key: str, node: ast.expr | None
@@ -201,7 +208,7 @@ def read_schemas(schemas: Path | str | None) -> _Sources:
     if project is None:
         raise ValueError(f"the schemas have errors:\n{format_text(diagnostics)}")
     _check_comments(path for root in options.schemas for _, path in root.files())
-    return _Sources(SchemaTexts(project, diagnostics), digests)
+    return _Sources(SchemaTexts(project, diagnostics, options), digests)
 
 
 def _check_comments(files: Iterable[Path]) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -54,12 +55,17 @@ class CheckedSteps(StepCompiler):
         names.allows_null = _is_removal(step)
         act = super().compile(step)
         names.statement, names.allows_null = outer, False
+        names.ever |= names.locals
         if not isinstance(step, _BLOCKS):
             statement.names = _snapshot(names)
 
         def checked(run: Effects, scope: Scope) -> Signal | None:
             recorder.before(statement, scope)
-            signal = act(run, scope)
+            run_step = act
+            for follower in recorder.following:
+                if follower.is_meant(scope):
+                    run_step = partial(follower.follow, run_step, statement)
+            signal = run_step(run, scope)
             recorder.settle()
             return signal
 
@@ -177,7 +183,7 @@ def compile_condition(
 
     def holds(scope: Scope) -> bool:
         result = condition(scope)
-        recorder.end_condition(scope)
+        recorder.end_condition(scope, statement, result)
         return result
 
     return holds

@@ -1,0 +1,374 @@
+"""Traces of a checked run: a line for each step of some rows, and pauses before one."""
+
+from __future__ import annotations
+
+import ast
+import bdb
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from ecsgen_testing.reference.effects import Effects
+from ecsgen_testing.reference.expressions import ExpressionCompiler
+from ecsgen_testing.reference.scopes import Expression, Names, Scope
+from ecsgen_testing.reference.statements import Signal, Step
+from ecsgen_testing.reference.values import Value
+from ecsgen_testing.reference.world import Row
+
+from ecsgen.checked.expression_checks import UNREAD, CheckedNames
+from ecsgen.checked.findings import described
+from ecsgen.checked.recorder import Recorder
+from ecsgen.checked.schema_texts import Statement, plain
+
+_WIDTH: Final = 31
+"""Characters of a step that a line shows."""
+_LIKE: Final = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+class Follower:
+    """Whose steps of a kernel are followed, until it is cancelled."""
+
+    def __init__(self, recorder: Recorder, kernel: str, who: object, row: object) -> None:
+        """`who`: entities or ids, `row`: numbers; neither: the first row of a call that acts."""
+        self._recorder, self.kernel = recorder, kernel
+        self._who, self._numbers = _numbers(who, "who"), _numbers(row, "row")
+        self._first: Row | None = None
+        self.lines: list[str] = []
+        """What happened since the row's first line."""
+        self._headed: Scope | None = None
+        self._headed_blocks = set[Statement]()
+        """Blocks whose heads have their lines, while they run."""
+
+    def cancel(self) -> None:
+        """Follow nobody any more."""
+        if self in self._recorder.followers:
+            self._recorder.followers.remove(self)
+
+    def begin(self) -> None:
+        """Begin a call of the kernel."""
+        self._first = self._headed = None
+
+    def is_meant(self, scope: Scope) -> bool:
+        """Return whether a row's steps are followed; of nobody in particular the first row's."""
+        if self._who is None and self._numbers is None:
+            return self._first is None or self._first is scope.row
+        rows = scope.rows.values()
+        if self._who is not None and not any({r.owner or r.id} & self._who for r in rows):
+            return False
+        return self._numbers is None or self._recorder.number_of(scope.row) in self._numbers
+
+    def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
+        """Note that a row's `where` was worked out."""
+        is_named = self._who is not None or self._numbers is not None
+        if not self.is_meant(scope) or not (holds or is_named):
+            return
+        if holds and self._first is None:
+            self._first = scope.row
+        self._headed = None
+        if statement is not None:
+            self._add(scope, statement, f"where {statement.shown}", _text_of(holds))
+
+    def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
+        """Run a step, and note what it did."""
+        before = _Before(statement, scope)
+        for operand in before.operands:
+            operand.value = UNREAD
+        self._enter(statement, scope)
+        signal = act(run, scope)
+        if statement.head is not statement.node:
+            if statement not in self._headed_blocks:  # no step of it was run
+                self._add(scope, statement, statement.shown, _text_of(False))
+            self._headed_blocks.discard(statement)
+        else:
+            self._add(scope, statement, statement.shown, before.outcome(self._recorder))
+        return signal
+
+    def _enter(self, statement: Statement, scope: Scope) -> None:
+        """Note the head of a block at each of its passes, before its first step."""
+        outer = statement.outer
+        if outer is None or not isinstance(outer.node, ast.If | ast.For | ast.While):
+            return
+        is_first = statement.node is outer.node.body[0]
+        if is_first or statement.node in outer.node.orelse[:1]:
+            self._headed_blocks.add(outer)
+            self._add(scope, outer, outer.shown, _head_value(outer, scope, is_first))
+
+    def _add(self, scope: Scope, statement: Statement, step: str, value: str) -> None:
+        if self._headed is not scope:
+            self._headed, self.lines = scope, []
+            row, tick = scope.row, self._recorder.tick
+            who = described(row.component, row.owner or row.id, self._recorder.number_of(row))
+            when = [] if tick is None else [f"tick {tick}"]
+            self._say(" · ".join([*when, self.kernel, who]))
+        line = statement.mark(statement.head).line
+        self._say(f"{line:4}  {_shortened(step):{_WIDTH}}  {value}".rstrip())
+
+    def _say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+class Trace(Follower):
+    """Gives each line away as soon as there is one."""
+
+    def __init__(
+        self, recorder: Recorder, kernel: str, who: object, row: object, to: Callable[[str], Any]
+    ) -> None:
+        super().__init__(recorder, kernel, who, row)
+        self._to = to
+
+    def _say(self, line: str) -> None:
+        super()._say(line)
+        self._to(line)
+
+
+class Pause(Follower):
+    """Calls `breakpoint()` before a step: the first one, or where a condition is true."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        kernel: str,
+        who: object,
+        row: object,
+        when: ast.expr | None,
+        locals: frozenset[str],
+    ) -> None:
+        """`locals`: names that steps set."""
+        super().__init__(recorder, kernel, who, row)
+        self._when = when
+        self._paused_at: Scope | None = None
+        parts = ast.walk(when) if when is not None else ()
+        self._needs = locals & {part.id for part in parts if isinstance(part, ast.Name)}
+
+    def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
+        """Stop before the step, if this is the one, then run it."""
+        if self._paused_at is not scope and self._is_due(statement, scope):
+            self._paused_at = scope
+            self._pause(statement, scope)
+        return super().follow(act, statement, run, scope)
+
+    def _is_due(self, statement: Statement, scope: Scope) -> bool:
+        if self._when is None:
+            return True
+        if not self._needs <= scope.locals.keys():
+            return False
+        names = replace(statement.names, locals=dict(statement.names.locals))
+        names.locals |= {name: scope.locals[name] for name in self._needs}
+        return ExpressionCompiler(names).condition(self._when)(scope)
+
+    def _pause(self, statement: Statement, scope: Scope) -> None:
+        mark = statement.mark(statement.head)
+        values = {**scope.run.arguments, **scope.locals}
+        frame: dict[str, Any] = {
+            **{name: plain(value) for name, value in values.items()},
+            "tick": self._recorder.tick,
+            "row": RowNow(scope, self.kernel.rpartition(".")[0]),
+            "show": lambda: print("\n".join(self.lines)),
+            "__name__": self.kernel,
+        }
+        # A debugger shows the schema's line, for it stops in the frame at the line after the call.
+        source = "\n" * (mark.line - 2) + "breakpoint()\npass"
+        code = compile(source, mark.path, "exec")
+        try:
+            exec(code, frame)
+        except bdb.BdbQuit:
+            raise KeyboardInterrupt from None
+
+
+class RowNow:
+    """The row of a pause: its fields as the kernel sees them now, `row.state`; of a kernel of the
+    world `row.Person.state`."""
+
+    def __init__(self, scope: Scope, component: str) -> None:
+        self._scope, self._component = scope, component
+
+    def __getattr__(self, name: str) -> Any:
+        if not self._component and name in self._scope.rows:
+            return RowNow(self._scope, name)
+        row = self._scope.rows.get(self._component)
+        if row is None or name not in row.cells:
+            raise AttributeError(f"{self!r} has no {name!r}, or the kernel does not use it")
+        return plain(row.cells[name])
+
+    def __dir__(self) -> Iterable[str]:
+        rows = self._scope.rows
+        return [*rows[self._component].cells] if self._component else [*rows]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__dir__())
+        return f"<{self._component or 'row'}: {shown}>"
+
+
+class _Before:
+    """A step and what it changes, as it is before it runs."""
+
+    def __init__(self, statement: Statement, scope: Scope) -> None:
+        self._statement, self._scope = statement, scope
+        names = statement.names
+        assert isinstance(names, CheckedNames)
+        self._names = names
+        nodes = ast.walk(statement.head)
+        self.operands = [names.operands[node] for node in nodes if node in names.operands]
+        self._target = self._compiled_target()
+        self._old = None if self._target is None else self._read()
+
+    def _compiled_target(self) -> Expression | None:
+        match self._statement.node:
+            case ast.Assign([target], value) | ast.AugAssign(target=target, value=value):
+                if _is_spawn(value) or self._is_new(target):
+                    return None
+                return ExpressionCompiler(replace(self._names)).compile(target)
+        return None
+
+    def _is_new(self, target: ast.expr) -> bool:
+        """Return whether a target is a local that no step has set before."""
+        if not isinstance(target, ast.Name) or self._names.is_own_field(target.id):
+            return False
+        return target.id not in self._scope.locals
+
+    def _read(self) -> str:
+        assert self._target is not None
+        return shown(self._target.evaluate(self._scope), self._names)
+
+    def outcome(self, recorder: Recorder) -> str:
+        """Return what the step has done."""
+        match self._statement.node:
+            case ast.Assign([target], value) if _is_spawn(value):
+                return shown(self._scope.locals[ast.unparse(target)], self._names)
+            case ast.Assign([ast.Name(name)], value) if self._target is None:
+                return self._equation(value, shown(self._scope.locals[name], self._names))
+            case ast.Assign(value=value) | ast.AugAssign(value=value):
+                return self._written(value, recorder)
+            case ast.Expr(ast.Call(_, args, keywords)):
+                parts = [*args, *(keyword.value for keyword in keywords)]
+                return ", ".join(map(self._filled, parts))
+        return ""
+
+    def _written(self, value: ast.expr, recorder: Recorder) -> str:
+        """Return the new value of a field, or who is sent a message."""
+        assert self._target is not None
+        place = self._target.place
+        assert place is not None
+        if place.is_own or not place.component:
+            known = dict[str, Any]()
+            match self._statement.node:
+                case ast.AugAssign(target, sign):
+                    value = ast.BinOp(target, sign, value)
+                    known[ast.unparse(target)] = self._old
+            new = self._equation(value, self._read(), known)
+            return f"{new}  (was {self._old})"
+        row, filled = place.find(self._scope), self._filled(value)
+        if row is None:
+            whom = "nobody"
+        elif row.owner:
+            whom = described(row.component, row.owner, recorder.number_of(row)).partition(" (")[0]
+        else:
+            whom = f"{row.component} {row.id:#x}"
+        is_written = filled == self._statement.part(value)
+        return f"→ {whom}" if is_written else f"{filled} → {whom}"
+
+    def _equation(self, value: ast.expr, result: str, known: dict[str, Any] | None = None) -> str:
+        filled = self._filled(value, known)
+        is_chosen = isinstance(value, ast.Constant | ast.IfExp)
+        return result if is_chosen or filled == result else f"{filled} = {result}"
+
+    def _filled(self, node: ast.expr, known: dict[str, Any] | None = None) -> str:
+        """Return an expression with the values of its names and questions."""
+        return ast.unparse(_Fill(self._names, known or {}).visit(_copied(node)))
+
+
+class _Fill(ast.NodeTransformer):
+    """Puts values in the place of names, of what is read by dots, and of questions."""
+
+    def __init__(self, names: CheckedNames, known: dict[str, Any]) -> None:
+        self._names, self._known = names, known
+
+    def visit(self, node: ast.AST) -> Any:
+        origin: Any = getattr(node, "origin", node)
+        if isinstance(node, _LIKE) and ast.unparse(node) in self._known:
+            return ast.Name(str(self._known[ast.unparse(node)]))
+        operand = self._names.operands.get(origin)
+        is_leaf = isinstance(node, _LIKE) or origin in self._names.whole
+        if operand is not None and is_leaf and operand.value is not UNREAD:
+            return ast.Name(shown(operand.value, self._names))
+        if isinstance(node, _LIKE):
+            return node
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Leave the function's name as it is."""
+        node.args = [self.visit(argument) for argument in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        return node
+
+
+def _copied(node: ast.AST) -> Any:
+    """Return a copy whose nodes know what they are copies of."""
+    fields = {
+        name: (
+            [_copied(part) if isinstance(part, ast.AST) else part for part in value]
+            if isinstance(value, list)
+            else (_copied(value) if isinstance(value, ast.AST) else value)
+        )
+        for name, value in ast.iter_fields(node)
+    }
+    twin = type(node)(**fields)
+    twin.origin = node  # type: ignore[attr-defined]
+    return twin
+
+
+def _is_spawn(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "spawn"
+
+
+def _head_value(statement: Statement, scope: Scope, is_first: bool) -> str:
+    """Return what the head of a block was worked out to, as its body begins."""
+    match statement.node:
+        case ast.For(ast.Name(name)) if name in scope.loops:
+            row = scope.loops[name].row
+            number = row.owner or row.id
+            return f"{name} = {row.component} {number % 2**32}v{number >> 32}"
+        case ast.For(ast.Name(name)):
+            return f"{name} = {scope.locals[name].one}"
+    return _text_of(is_first)
+
+
+def _text_of(holds: bool) -> str:
+    return "true" if holds else "false"
+
+
+def shown(value: Value, names: Names) -> str:
+    """Return a value as a trace has it: members by name, handles as who they are."""
+    if value.shape:
+        cells = [shown(Value(value.type, cell), names) for cell in value.data]
+        return f"[{', '.join(cells)}]"
+    one = value.one
+    members = names.schema.enums.get(value.type, {})
+    for name, number in members.items():
+        if number == one:
+            return f"{value.type}.{name}"
+    if value.type == "entity":
+        return f"{one % 2**32}v{one >> 32}" if one else "0"
+    if value.is_id:
+        return f"{one:#x}"
+    return f"{one:g}" if isinstance(one, float) else str(one).lower()
+
+
+def _shortened(text: str) -> str:
+    """Return a text that is cut behind a word if it is long."""
+    if len(text) <= _WIDTH:
+        return text
+    head, _, _ = text[: _WIDTH - 1].rpartition(" ")
+    return f"{head} …" if len(head) > _WIDTH // 2 else f"{text[: _WIDTH - 1]}…"
+
+
+def _numbers(value: object, name: str) -> set[int] | None:
+    """Return one or several handles or numbers as a set. Raises TypeError for what is none."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: wanted numbers, not {value!r}")
+    return {int(number) for number in array.ravel()}
