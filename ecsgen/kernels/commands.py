@@ -4,7 +4,7 @@ give or take components: `add(Ill(since=t))`, `remove(prey, Healthy)`."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels import hints, operations
@@ -13,7 +13,7 @@ from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.kernels.type_rules import convert_for_target
-from ecsgen.model import Component
+from ecsgen.model import Component, required_by
 from ecsgen.model.typed_tree import (
     ENTITY,
     HANDLE,
@@ -84,7 +84,14 @@ class CommandChecker:
                 if component.instances == "many":
                     message = f"entities have several of {quote(component.name)}: none is replaced"
                     raise KernelError("E816", message, keyword.value)
-        return Spawn((instance,), kind, self._changed(handles, call))
+        instances = (instance, *self._required([component.name] if name == "add" else []))
+        return Spawn(instances, kind, self._changed(handles, call))
+
+    def _required(self, names: Iterable[str]) -> list[SpawnedInstance]:
+        """Return an instance, with the defaults, of each component that some require."""
+        references = self._scope.reference_scope
+        required = required_by(names, references.components)
+        return [SpawnedInstance(name, ()) for name in required if name not in references.chunked]
 
     def _is_replacing(self, keyword: ast.keyword) -> bool:
         match keyword.value:
@@ -164,7 +171,7 @@ class CommandChecker:
             values = self._values(component, node)
             instances[component.name] = SpawnedInstance(component.name, values)
         self._check_instances(instances, call)
-        return tuple(instances.values())
+        return (*instances.values(), *self._required(instances))
 
     def _component(self, name: str, node: ast.expr, verb: str = "spawn") -> Component:
         references = self._scope.reference_scope

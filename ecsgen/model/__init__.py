@@ -6,7 +6,7 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -363,6 +363,7 @@ class Component:
     grid: Grid | None = None  # its rows are cells, which are unowned and never come or go
     on: Occupancy | None = None
     network: Network | None = None  # its rows are links between entities
+    requires: tuple[str, ...] = ()  # components that entities with it have as well
     grid_component: Component | None = None  # the grid of `on`, as its own kernels see it
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
@@ -561,6 +562,16 @@ class Project:
         """Return the project with kernels for a backend."""
         components = tuple(replace(component, backend=backend) for component in self.components)
         return replace(self, components=components, backend=backend)
+
+
+def required_by(names: Iterable[str], components: Mapping[str, Component]) -> tuple[str, ...]:
+    """Return the components that some require, and those that these require, each once."""
+    given = tuple(dict.fromkeys(names))
+    found = [*given]
+    for name in found:
+        known = [n for n in components[name].requires if n in components]
+        found += [n for n in known if n not in found]
+    return tuple(found[len(given) :])
 
 
 def flat_bundle(bundle: str, bundles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -150,6 +150,7 @@ def _component(component: Component) -> Document:
                 if network.is_mutual
                 else {"from": network.first, "to": network.second}
             ),
+            requires=list(component.requires),
             unique={f.name: f.type.text for f in component.fields if "unique" in dict(f.options)},
             on_delete=component.on_delete,
             archetypes=bool(component.chunk),

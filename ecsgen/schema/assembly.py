@@ -27,6 +27,7 @@ from ecsgen.schema.names import (
     settings_class,
 )
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
+from ecsgen.schema.requirements import check_requirements
 from ecsgen.schema.schedules import check_schedules
 from ecsgen.schema.settings import build_settings, with_settings
 from ecsgen.schema.shards import check_ghost_fields, check_references, check_shard_names
@@ -74,6 +75,7 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
         check_schedules(world, components, complete | of_world, diagnostics)  # E514
         check_ghost_fields(world_draft, world, components)  # E517
         check_references(world_draft, declared, components)  # E526
+    check_requirements(declared, drafts.worlds)  # E501, E509, E522
     history = build_history(drafts, diagnostics)  # E101, E509, E513, E514
     if not diagnostics and drafts.worlds:
         check_chunk(drafts.worlds[0], typed)  # E511

@@ -84,6 +84,7 @@ def build_component(
         grid=build_grid(draft),
         on=occupancy,
         network=network,
+        requires=tuple(dict.fromkeys(spec.requires)),
         kernels=kernels,
         reductions=reductions,
         source=draft.source,

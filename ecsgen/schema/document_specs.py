@@ -549,6 +549,11 @@ class ComponentSpec(_Storage):
         description="The rows are links between entities: `links_of` finds those of an entity, "
         "and kernels of the world with `near: {via: …}` see who is at their other ends.",
     )
+    requires: list[Text] = Field(
+        default=[],
+        description="Components that entities with this one have as well: spawning and adding give "
+        "those that are missing, with their defaults, and what these require.",
+    )
     kernels: dict[str, KernelSpec] = Field(
         default={}, description="Name → kernel: a method that changes every row."
     )

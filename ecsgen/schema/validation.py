@@ -67,8 +67,8 @@ def _hint_of_value(location: Path, node: Node) -> str:
         return f"did you mean {quote(_VALUES[key, value])}?"
     if key == "fields" and isinstance(value, list):
         return "write each field as `name: type`"
-    if key in ("tags", "renamed_from", "removed") and isinstance(value, str):
-        item = value if key == "tags" else f'"{value}"'
+    if key in ("tags", "requires", "renamed_from", "removed") and isinstance(value, str):
+        item = value if key in ("tags", "requires") else f'"{value}"'
         return f"did you mean {quote(f'[{item}]')}?"
     if location[:1] == ("queries",) and len(location) == 2 and isinstance(value, list):
         listed = ", ".join(str(item.value) for item in value)

@@ -47,7 +47,7 @@ def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None
                 check_owned(component, where, mark)
             seen.add(name)
     modules = {module_name(name) for name in components}
-    for cycle in _cycles(bundles):
+    for cycle in find_cycles(bundles):
         if any(name != name.lower() or name in modules for name in cycle):
             continue  # the name is a mistake already, and a component may be meant
         path = " → ".join((*cycle, cycle[0]))
@@ -56,8 +56,9 @@ def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None
         draft.report("E504", message, draft.value_mark("bundles", cycle[0], index))
 
 
-def _cycles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return cycles of bundles, at least one of each strongly connected part. Without recursion."""
+def find_cycles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return cycles of bundles, or of components that require each other, at least one of each
+    strongly connected part. Without recursion."""
     cycles: list[list[str]] = []
     finished: set[str] = set()
     for start in bundles:
@@ -92,7 +93,10 @@ _COLUMNS: Final = ("all", "optional")
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
 _OF_ALL: Final = frozenset(
-    ("component", "doc", "renamed_from", "removed", "fields_", "derived", "owner", "grid", "on")
+    [
+        *("component", "doc", "renamed_from", "removed", "fields_", "derived", "owner", "grid"),
+        *("on", "requires"),
+    ]
 )
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 

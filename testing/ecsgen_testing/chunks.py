@@ -60,6 +60,12 @@ class Chunked(WorldTests):
     def rows(self, modules: Iterable[str]) -> list[Any]:
         return [self.row_class(module) for module in modules]
 
+    def with_required(self, modules: Iterable[str]) -> set[str]:
+        """Return components and those that come along with them."""
+        required = getattr(self.module.Archetypes, "_REQUIRED", {})
+        rows = {row for module in modules for row in required.get(self.row_class(module), ())}
+        return {*modules, *(m for m, subject in self.members.items() if subject.row in rows)}
+
     def created(self, w: Any, modules: Iterable[str], count: int) -> EntityArray:
         names = list(modules)
         columns = {module: self.members[module].samples(count) for module in names}
@@ -167,7 +173,7 @@ class ChunkStructureCases(Chunked):
             start = chunk.buffer.__array_interface__["data"][0]
             assert chunk.buffer.dtype == np.uint8
             assert chunk.buffer.nbytes == self.module.CHUNK_BYTES
-            assert chunk.capacity >= chunk.n == 2
+            assert chunk.capacity >= chunk.n >= 2
             taken = []
             for column in chunk._columns:
                 if column.dtype.hasobject:
@@ -185,13 +191,15 @@ class ChunkStructureCases(Chunked):
         assert w.archetypes.nbytes > len(buffers) * self.module.CHUNK_BYTES
 
     def test_what_a_chunk_lacks(self, w: Any) -> None:
-        for module, subject in self.members.items():
-            self.created(w, [module], 1)
-            (chunk,) = w.archetypes.chunks(all=[subject.row])
+        for module, subject, alone in self.each():
+            self.created(alone, [module], 1)
+            (chunk,) = alone.archetypes.chunks(all=[subject.row])
+            come = self.with_required([module])
             for other, others in self.members.items():
-                assert chunk.has(others.row) == (other == module)
-                assert hasattr(chunk, other) == (other == module)
+                assert chunk.has(others.row) == (other in come)
+                assert hasattr(chunk, other) == (other in come)
             refuses(AttributeError, getattr, chunk, "no_such_component")
+        self.created(w, [*self.members][:1], 1)
         chunks = w.archetypes.chunks()
         self.created(w, self.members, 1)
         refuses(RuntimeError, "changed", next, chunks)
@@ -315,8 +323,8 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         except CapacityError:
             return
         self.entities |= {e: {} for e in es}
-        for module, values in columns.items():
-            self.learn(es, module, values)
+        for module in self.with_required(modules):
+            self.learn(es, module, columns.get(module, {}))
         self.version += bool(es and modules)
 
     @rule(data=st.data(), at_once=st.booleans())
@@ -324,6 +332,10 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         module = self.a_module(data)
         subject = self.members[module]
         es = self.chosen(data, module, False, at_most=1000 if at_once else 1)
+        for other in self.with_required([module]) - {module}:
+            lacking = [e for e in es if other not in self.entities[e]]
+            self.learn(lacking, other, {})
+            self.version += bool(lacking)
         if at_once:
             samples = subject.samples(len(es))
             self.w.archetypes.add_many(es, subject.row, **samples)

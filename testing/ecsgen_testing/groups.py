@@ -58,6 +58,9 @@ class GroupMember(WorldTests):
         columns = {module: self.samples(module, ks) for module in modules}
         with skipped_if_full():
             es: EntityArray = w.spawn(len(ks), **columns)
+        for module in self.members.keys() - columns.keys():
+            if getattr(w, module).has_many(es).any():  # others require it
+                getattr(w, module).remove_many(es)
         return es
 
     def check_aligned(self, w: Any) -> None:

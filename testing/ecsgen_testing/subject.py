@@ -626,6 +626,12 @@ class UnlimitedWorldTests(WorldTests):
         """Return what a spawn takes to give an entity every component."""
         return {module: {} for module in self.subjects}
 
+    def with_required(self, modules: Iterable[str]) -> set[str]:
+        """Return components and those that come along with them."""
+        required = getattr(self.world, "_REQUIRED", {})
+        rows = {row for module in modules for row in required.get(self.subjects[module].row, ())}
+        return {*modules, *(m for m, subject in self.subjects.items() if subject.row in rows)}
+
     def populate(self, w: Any, count: int, modules: Iterable[str]) -> EntityArray:
         """Spawn entities with samples of some components."""
         columns = {module: self.subjects[module].samples(count) for module in modules}

@@ -56,7 +56,7 @@ class SignatureCases(UnlimitedWorldTests):
             except CapacityError:  # the handles of this project are small
                 break
             everywhere += es
-            expected = self.signature(sum(map(self.flag, modules)))
+            expected = self.signature(sum(map(self.flag, self.with_required(modules))))
             for e in es:
                 assert w.signature(e) == expected
                 assert type(w.signature(e)) is self.signature
@@ -96,10 +96,12 @@ class EntityViewCases(UnlimitedWorldTests):
             proxy = getattr(x, module)
             assert proxy.entity == x.entity
             assert same(getattr(w, module).row(proxy.row), w.get(x.entity, subject.row))
-            assert (list(x), len(x)) == ([subject.row], 1)
+            come = self.with_required([module])
+            assert {*x} == {self.subjects[other].row for other in come}
             assert subject.row in x
+            assert len(x) == len(come)
             assert repr(w.get(x.entity, subject.row)) in repr(x)
-            for other in self.subjects.keys() - {module}:
+            for other in self.subjects.keys() - come:
                 refuses(MissingInstanceError, getattr, x, other)
         w = self.world()
         x = w[w.create()]
@@ -119,9 +121,10 @@ class BundleCases(UnlimitedWorldTests):
             w = self.world()
             es = getattr(w, f"spawn_{bundle}")(3)
             each = [self.signature[module.upper()] for module in modules]
-            flags = self.signature(sum(each))
-            assert w.signatures(es).tolist() == [int(flags)] * 3
-            assert self.signature[bundle.upper()] == flags
+            assert self.signature[bundle.upper()] == self.signature(sum(each))
+            managed = self.with_required({*modules} & {*self.subjects}) - {*modules}
+            each += [self.signature[module.upper()] for module in managed]
+            assert w.signatures(es).tolist() == [sum(map(int, each))] * 3
             for module in modules:
                 if module in self.subjects:
                     manager = getattr(w, module)

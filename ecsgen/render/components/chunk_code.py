@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ecsgen.layout.layout_tables import chunk_table
 from ecsgen.layout.memory_layout import Layout
-from ecsgen.model import Component, Project
+from ecsgen.model import Component, Project, required_by
 from ecsgen.model.columns import chunk_rows
 from ecsgen.render.column_code import ColumnCode, SplitColumnCode
 from ecsgen.render.components.component_code import ComponentCode, chunk_field_line
@@ -121,18 +123,33 @@ def chunked_components(project: Project) -> tuple[Component, ...]:
     return tuple(component for component in project.components if component.chunk)
 
 
+def required_line(components: Iterable[Component], project: Project, indent: int) -> str:
+    """Return the statement with what components require, empty if none requires any."""
+    items = []
+    for component in components:
+        if component.requires:
+            names = (component.name, *required_by([component.name], project.by_name))
+            kind, *others = (make_component_name(name).name for name in names)
+            items.append(f"{kind}: ({', '.join(others)}{',' * (len(others) == 1)})")
+    return exploded("_REQUIRED: ClassVar = ", items, indent, "{}") if items else ""
+
+
 def render_archetypes_module(
-    members: tuple[ComponentName, ...], chunk: int, rows: int, sharded: bool
+    members: tuple[ComponentName, ...], chunk: int, rows: int, sharded: bool, required: str
 ) -> str:
-    """Return the module of the archetypes; `rows`: rows with all components in a chunk."""
+    """Return the module of the archetypes; `rows`: rows with all components in a chunk;
+    `required`: the statement with what they require."""
     names = [m.name for m in members]
     items = [f"{k}: {m.bare_name}" for k, m in enumerate(members)]
     line = f"        _fields = {{{', '.join(items)}}}"
     if width(line) > WIDTH:
         line = exploded("_fields = ", items, 8, "{}")
+    bases = {"RequiringStore": required, "ShardedArchetypeStore": sharded}
+    bases["ArchetypeStore"] = not any(bases.values())
     variables = {
         "parts": members,
-        "base": "ShardedArchetypeStore" if sharded else "ArchetypeStore",
+        "bases": [name for name, is_base in bases.items() if is_base],
+        "required_line": required,
         "chunk": chunk,
         "parts_line": collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
         "any_row_line": disjunction("_AnyRow: TypeAlias = ", names),
@@ -145,9 +162,10 @@ def render_archetypes_module(
     return rendered_module("archetypes.py.j2", variables, modules)
 
 
-def archetype_subjects(project: Project) -> tuple[tuple[ComponentName, ...], int, int, bool]:
+def archetype_subjects(project: Project) -> tuple[tuple[ComponentName, ...], int, int, bool, str]:
     """Return the arguments of `render_archetypes_module`."""
     components, chunk = chunked_components(project), project.world.chunk
     members = tuple(make_component_name(component.name) for component in components)
     sharded = project.world.shards is not None
-    return members, chunk, chunk_rows(components, chunk), sharded
+    rows = chunk_rows(components, chunk)
+    return members, chunk, rows, sharded, required_line(components, project, 4)

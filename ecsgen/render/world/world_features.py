@@ -59,6 +59,11 @@ def _signature_base(project: Project) -> str:
     return "SignatureWorld[Signature]" if fits else "WideSignatureWorld[Signature]"
 
 
+def _view_base(project: Project) -> str:
+    is_base = project.world.archetypes or any(c.requires for c in project.components)
+    return "" if is_base else "EntityViewWorld"
+
+
 FEATURES: Final = (
     # shards: worlds in several processes, which exchange entities
     WorldFeature(
@@ -129,9 +134,15 @@ FEATURES: Final = (
     WorldFeature(
         name="entity_view",
         applies=lambda project: True,
-        # the world of archetypes is one
-        base=lambda project: "" if project.world.archetypes else "EntityViewWorld",
+        # the world of archetypes is one, and so is one with requirements
+        base=_view_base,
         exports=lambda project: ("EntityView",),
+    ),
+    # requirements: components that bring others along
+    WorldFeature(
+        name="requirements",
+        applies=lambda project: any(component.requires for component in project.components),
+        base=lambda project: "RequiringWorld",
     ),
     # archetypes: components with rows in chunks of one signature instead of managers
     WorldFeature(

@@ -14,6 +14,7 @@ from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
 from ecsgen.policies.unique import UNIQUE
+from ecsgen.render.components.chunk_code import required_line
 from ecsgen.render.components.step_code import indented
 from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_source
 from ecsgen.render.kernel_printers import (
@@ -105,10 +106,14 @@ def shard_lines(project: Project) -> list[str]:
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "bundles": bundles,
     "chunk_queries": lambda project: queries(project, chunked=True),
+    "entity_view": lambda project: (
+        "RequiringView" if any(c.requires for c in project.components) else "EntityViewBase"
+    ),
     "groups": groups,
     "kernel_methods": WorldKernelContext.of,
     "queries": lambda project: queries(project, chunked=False),
     "records": WorldKernelContext.of,
+    "requirements": lambda project: required_line(project.components, project, 0),
     "saving": lambda project: schema_fingerprint(schema_text(make_snapshot_schema(project))),
     "schedules": WorldKernelContext.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),

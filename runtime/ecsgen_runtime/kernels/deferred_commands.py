@@ -247,7 +247,7 @@ class DeferredCommands:
         all_counts = self._counts_of(*kinds)
         for name in dict.fromkeys(n for batch in self.spawn_batches for n, _ in batch.spec):
             batches = zip(self.spawn_batches, all_counts, strict=True)
-            counts = [k if batch.spec[0][0] == name else 0 for batch, k in batches]
+            counts = [k if any(n == name for n, _ in batch.spec) else 0 for batch, k in batches]
             if not any(counts):
                 continue
             numbers, positions = self._in_turn_order(counts)
@@ -283,10 +283,18 @@ class DeferredCommands:
         Of each manager all rows are created, or none."""
         for name, targets, numbers, positions in self._changes("add", "replace"):
             manager: Owned = getattr(self._world, name)
+            # the first component is what a statement adds; that requires the others
+            is_asked = np.array([batch.spec[0][0] == name for batch in self.spawn_batches])[numbers]
             is_set = np.zeros(len(targets), np.bool_)
             if not manager.ALLOWS_MANY:
-                order, is_set = self._effective(manager, targets, numbers)
+                order, is_set = self._effective(manager, targets, numbers, is_asked)
                 targets, numbers, positions = targets[order], numbers[order], positions[order]
+            elif not is_asked.all():
+                comes = ~manager.has_many(targets)
+                comes[np.delete(np.arange(len(targets)), np.unique(targets, True)[1])] = False
+                comes |= is_asked
+                targets, numbers, positions = targets[comes], numbers[comes], positions[comes]
+                is_set = is_set[comes]
             columns = self._columns_in_order(name, numbers[~is_set], positions[~is_set])
             self._note_added(manager, manager.create_checked(targets[~is_set], columns, ()))
             if is_set.any():
@@ -294,11 +302,16 @@ class DeferredCommands:
                 _set_rows(manager, manager.lookup_many(targets[is_set]), columns)
 
     def _effective(
-        self, manager: Owned, targets: EntityArray, numbers: RowArray
+        self,
+        manager: Owned,
+        targets: EntityArray,
+        numbers: RowArray,
+        is_asked: NDArray[np.bool_],
     ) -> tuple[RowArray, NDArray[np.bool_]]:
         """Return which addition says the fields of each entity's row, in the order in which
         entities get one, and a mask of the rows that are there already."""
         replaces = np.array([batch.kind == "replace" for batch in self.spawn_batches])[numbers]
+        replaces &= is_asked
         if (targets[1:] > targets[:-1]).all():  # each once
             has_row = manager.has_many(targets)
             order = (~has_row | replaces).nonzero()[0]

@@ -61,7 +61,7 @@ class RecordedCommands(DeferredCommands):
 
     def __init__(self, run: Run, world: Any) -> None:
         self.begin_call(world)
-        self._schema = run.world.schema
+        self._schema, self._spawned = run.world.schema, run.world.spawned
         entities = [dead for dead in run.despawned if not isinstance(dead, Row)]
         rows = [dead for dead in run.despawned if isinstance(dead, Row)]
         self.despawned = np.array(entities, np.uint64)
@@ -93,11 +93,14 @@ class RecordedCommands(DeferredCommands):
         return manager_of(world, self._schema, name).resolve_many(np.array(ids, np.uint64))
 
     def _change(self, world: Any, turn: int, change: Change) -> SpawnBatch:
-        """Return the batch of one component that an entity gets or loses."""
+        """Return the batch of one component that an entity gets, with those that it requires, or
+        loses."""
         owner, name, cells, replaces = change
         kind: SpawnKind = "remove" if cells is None else "replace" if replaces else "add"
         module, values = self._schema.components[name].module, cells or {}
-        batch = SpawnBatch(world, ((module, tuple(values)),), 1, kind)
+        others = [] if cells is None else [n for n in self._spawned([name]) if n != name]
+        required = [(self._schema.components[other].module, ()) for other in others]
+        batch = SpawnBatch(world, ((module, tuple(values)), *required), 1, kind)
         batch.turns[0], batch.targets[0] = turn, owner
         for field, cell in values.items():
             batch.columns[module, field][0] = cell.data

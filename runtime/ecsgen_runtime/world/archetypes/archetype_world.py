@@ -131,7 +131,8 @@ class ArchetypeAdd:
         added: list[RowClass] = []
         try:
             for row in self._rows:
-                store._add(entity, type(row), row._asdict())  # type: ignore[attr-defined]  # a NamedTuple
+                # what a row requires is among the rows, or there already
+                ArchetypeStore._add(store, entity, type(row), row._asdict())  # type: ignore[attr-defined]  # a NamedTuple
                 added.append(type(row))
         except BaseException:
             for component in added:
