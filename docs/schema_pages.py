@@ -91,9 +91,11 @@ _TYPES: Final = f"""## Field types
 | `Mode` | a member of the enum `Mode`, in the smallest unsigned type that fits |
 | `str[N]` | text of at most N UTF-8 bytes, without NUL |
 | `bytes[N]` | exactly N bytes; shorter values are padded with zeros |
+| `datetime[ms]` | a time without zone in a unit, `s`, `ms`, `us` or `ns`, or NaT, the default |
+| `timedelta[ms]` | a span of time in such a unit, or NaT, the default |
 | `object` | any Python object, in a column beside the buffer |
 
-All but the last three can have a fixed shape: `f32[3]`, `f32[4,4]`, `id<Sprite>[4]`, up to
+All but the last five can have a fixed shape: `f32[3]`, `f32[4,4]`, `id<Sprite>[4]`, up to
 {types.MAX_DIMENSIONS} dimensions and {types.MAX_ELEMENTS:,} elements. N is at most
 {types.MAX_SIZE:,}. Names are exact.
 """

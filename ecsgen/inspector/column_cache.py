@@ -185,8 +185,8 @@ def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
         return key.argsort(kind="stable")
     last = len(key) - 1
     order = last - key[::-1].argsort(kind="stable")[::-1]
-    if key.dtype.kind == "f":
-        count = int(np.isnan(key).sum())
+    if key.dtype.kind in "fmM":
+        count = int((key != key).sum())
         order = np.concatenate([order[count:], order[:count]])
     return order
 

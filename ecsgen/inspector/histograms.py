@@ -49,7 +49,7 @@ def histogram(cells: NDArray[Any], field: FieldInfo, bins: int, counted: int, to
         true = int(np.count_nonzero(values))
         counts, edges = [len(values) - true, true], ["false", "true"]
     else:
-        finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+        finite = values[np.isfinite(values)] if values.dtype.kind in "fmM" else values
         answer["skipped"] = len(values) - len(finite)
         counts, edges = _by_bins(finite, bins)
     return {"counts": counts, "edges": edges, **answer}

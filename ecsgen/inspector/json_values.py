@@ -42,6 +42,8 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
         if field.type.startswith("str"):
             return _nested(cells, lambda cell: cell.decode(errors="replace"))
         return _nested(cells, lambda cell: cell.ljust(size, b"\0").hex())
+    if cells.dtype.kind in "mM":
+        return list(map(json_time, cells))
     if cells.dtype.kind == "f" and not np.isfinite(cells).all():
         return _nested(cells, json_number)
     values: list[Json] = cells.tolist()
@@ -51,6 +53,13 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
 def json_number(value: float) -> Json:
     """Return a float, as text if it is not finite."""
     return value if math.isfinite(value) else _NAMES[repr(float(value))]
+
+
+def json_time(value: np.datetime64 | np.timedelta64) -> Json:
+    """Return a time as ISO text, a span as a number of units; NaT is null."""
+    if np.isnat(value):
+        return None
+    return str(value) if isinstance(value, np.datetime64) else int(value.astype(np.int64))
 
 
 def json_value(value: Any, field: FieldInfo) -> Json:
@@ -103,7 +112,9 @@ def given_value(value: Json, field: FieldInfo) -> Any:
         raise ValueError(f"{field.name}: objects can't be given")
     if isinstance(value, list):
         return tuple(given_value(element, field) for element in value)
-    if not isinstance(value, str) or field.type.startswith("str"):
+    if field.dtype.kind == "m" and type(value) is int:
+        return np.array(value, field.dtype)[()]
+    if not isinstance(value, str) or field.type.startswith(("str", "datetime")):
         return value
     if field.enum is not None:
         return _member(field.enum, value, field.name)

@@ -68,6 +68,8 @@ class BaseType(PyEnum):
     STR = "str"
     BYTES = "bytes"
     OBJECT = "object"
+    DATETIME = "datetime"
+    TIMEDELTA = "timedelta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +78,22 @@ class FieldType:
 
     text: str  # the canonical spelling
     base: BaseType
-    scalar: str  # "bool", "i8" … "f64"; u64 for entity and id; the enum's storage; "" for the rest
+    scalar: str  # "bool", "i8" … "f64"; u64 for entity and id; the enum's storage; numpy's of times
     shape: tuple[int, ...] = ()
     size: int = 0  # N of str[N] and bytes[N]
     target: str = ""  # the component of id<…>, the name of an enum
+
+    @property
+    def is_time(self) -> bool:
+        """True for datetimes and timedeltas, whose unit the scalar has: `M8[ms]`."""
+        return self.base in (BaseType.DATETIME, BaseType.TIMEDELTA)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of a component. `default` is complete: nested tuples of the whole shape for shaped
-    fields, a number for enums, padded to N for bytes, None for objects."""
+    fields, a number for enums, padded to N for bytes, None for objects, ISO text for datetimes, a
+    number of units for timedeltas, `NaT` for neither."""
 
     name: str
     type: FieldType

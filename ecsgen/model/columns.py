@@ -25,7 +25,8 @@ MANAGER_FIELDS: Final = {
 class Column:
     """One column of a manager.
 
-    `scalar` is "bool", "i8" … "f64", "S<n>" for text and bytes, or "object"; `shape` is one cell's.
+    `scalar` is "bool", "i8" … "f64", "S<n>" for text and bytes, "M8[<unit>]" and "m8[<unit>]" for
+    times, or "object"; `shape` is one cell's.
     """
 
     name: str
@@ -48,12 +49,18 @@ class Column:
         """Bytes per row of the buffer."""
         if self.scalar.startswith("S"):
             return int(self.scalar[1:])
+        if self.is_time:
+            return 8
         return 0 if self.is_object else SCALARS[self.scalar].nbytes * self.count
 
     @property
     def is_object(self) -> bool:
         """True if the column holds Python objects and lies beside the buffer."""
         return self.scalar == "object"
+
+    @property
+    def is_time(self) -> bool:
+        return self.scalar.startswith(("M", "m"))
 
     @property
     def is_cold(self) -> bool:

@@ -29,7 +29,13 @@ from ecsgen.model import (
 )
 from ecsgen.model.snapshot_schema import Document, json_default
 
-_UNSEEN: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
+_UNSEEN: Final = (
+    BaseType.STR,
+    BaseType.BYTES,
+    BaseType.OBJECT,
+    BaseType.DATETIME,
+    BaseType.TIMEDELTA,
+)
 _POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
 _DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Component)}
 

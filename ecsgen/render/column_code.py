@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar
 
-from ecsgen.model import BaseType, Field, FieldType
+from ecsgen.model import BaseType, Default, Field, FieldType
 from ecsgen.model.columns import Column, split_parts
 from ecsgen.model.types import SCALARS
 from ecsgen.policies import index, unique
@@ -34,12 +34,19 @@ KINDS = {
     BaseType.STR: "Text",
     BaseType.BYTES: "Bytes",
     BaseType.OBJECT: "Object",
+    BaseType.DATETIME: "Datetime",
+    BaseType.TIMEDELTA: "Timedelta",
 }
 """Prefixes of the library's classes of fields."""
 WORDS = (1, 2, 4, 8)
 """Bytes of a shaped cell that is copied as one unsigned integer."""
 WRITTEN_OUT = 4
 """Largest number of elements of a cell that are written one by one."""
+
+
+def time_literal(kind: FieldType, value: Default) -> str:
+    """Return a default of datetimes or timedeltas as numpy's scalar."""
+    return f"np.{kind.base.value}64({literal(value)}, {literal(kind.scalar[3:-1])})"
 
 
 def shows_array(kind: FieldType) -> bool:
@@ -115,7 +122,7 @@ class ColumnCode:
     @property
     def has_cells(self) -> bool:
         """True if the column has a memoryview for single cells."""
-        return not self.is_object and not self.column.scalar.startswith("S")
+        return not self.is_object and not self.column.scalar.startswith(("S", "M", "m"))
 
     @property
     def is_comparable(self) -> bool:
@@ -180,6 +187,8 @@ class ColumnCode:
             arguments.append(literal(kind.scalar))
         if kind.base in (BaseType.STR, BaseType.BYTES):
             arguments.append(str(kind.size))
+        if kind.is_time:
+            arguments.append(literal(kind.scalar[3:-1]))
         return [*arguments, literal(kind.shape)] if kind.shape else arguments
 
     @property
@@ -228,7 +237,8 @@ class ColumnCode:
     @property
     def dtype(self) -> str:
         scalar = self.column.scalar
-        return f'"{scalar}"' if scalar.startswith("S") else self.scalar_dtype
+        is_text = scalar.startswith(("S", "M", "m"))
+        return f'"{scalar}"' if is_text else self.scalar_dtype
 
     @property
     def scalar_dtype(self) -> str:
@@ -236,6 +246,8 @@ class ColumnCode:
         scalar = self.column.scalar
         if self.column.is_object:
             return "np.object_"
+        if self.column.is_time:
+            return self.scalar_type
         return "np.bytes_" if scalar.startswith("S") else SCALARS[scalar].numpy
 
     @property
@@ -264,6 +276,8 @@ class ColumnCode:
             BaseType.STR: "str",
             BaseType.BYTES: "bytes",
             BaseType.OBJECT: "Any",
+            BaseType.DATETIME: "np.datetime64",
+            BaseType.TIMEDELTA: "np.timedelta64",
         }[kind.base]
 
     @property
@@ -284,6 +298,8 @@ class ColumnCode:
         kind = self.scalar_type
         if self.is_enum:
             return f"{kind} | int | str"
+        if self.column.is_time:
+            return f"{KINDS[self._type.base]}Like"
         return f"{kind} | int" if kind in ("Entity", "Id") else kind
 
     @property
@@ -370,6 +386,8 @@ class ColumnCode:
             return nested(value, self._typed_default)
         if self.field.type.base is BaseType.BYTES and isinstance(value, bytes):
             return literal(value.rstrip(b"\0"))
+        if self.column.is_time:
+            return time_literal(self.field.type, value)
         return literal(value)
 
     def _typed_default(self, value: object) -> str:
@@ -406,6 +424,8 @@ class ColumnCode:
             return stored
         if self._type.base is BaseType.STR:
             return f'str({stored}, "utf-8")'
+        if self.column.is_time:
+            return f"{self.scalar_type}({stored})"
         return f'bytes({stored}).ljust({self.column.nbytes}, b"\\0")'
 
     @property

@@ -5,6 +5,8 @@ Without numpy, which `ecsgen validate` does not import: ranges are plain arithme
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Final
@@ -45,6 +47,8 @@ _KINDS: Final[dict[BaseType, tuple[Default, str]]] = {
     BaseType.OBJECT: (None, "is always empty"),
     BaseType.ENTITY: (0, "is always the null entity"),
     BaseType.ID: (0, "is always the null id"),
+    BaseType.DATETIME: ("NaT", "wants a time as ISO text"),
+    BaseType.TIMEDELTA: ("NaT", "wants a whole number of units"),
 }
 """The default of fields without one, and the values that a default can have."""
 
@@ -76,6 +80,13 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
             return _text(value, type_, node.mark)
         case BaseType.BYTES if isinstance(value, (str, list)):
             return _bytes(node, type_)
+        case BaseType.DATETIME if isinstance(value, str):
+            return _datetime(value, type_, node.mark)
+        case BaseType.TIMEDELTA if isinstance(value, int) and not isinstance(value, bool):
+            _check_ticks(value, type_, str(value), node.mark)
+            return value
+        case BaseType.DATETIME | BaseType.TIMEDELTA if value is None or value == "NaT":
+            return "NaT"
         case BaseType.OBJECT if value is None:
             return None
         case BaseType.ENTITY | BaseType.ID if value is None or (value == 0 and type(value) is int):
@@ -99,6 +110,42 @@ def _text(value: str, type_: FieldType, mark: Mark) -> str:
         message = f"the text has {length} UTF-8 bytes; {quote(type_.text)} takes {type_.size}"
         raise BadValueError("E107", message, mark=mark)
     return value
+
+
+_ISO: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,18}))?)?)?(Z|[+-]\d\d:?\d\d)?"
+)
+_DIGITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""Digits behind the point of a second, by unit."""
+
+
+def _datetime(value: str, type_: FieldType, mark: Mark) -> str:
+    """Return a time in the one spelling that its unit has."""
+    if value == "NaT":
+        return value
+    match, shown = _ISO.fullmatch(value), quote(value)
+    try:
+        day, clock, second, fraction, zone = match.groups() if match else ("", "", "", "", "")
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}:{second or '00'}")
+    except ValueError:
+        message = f"{shown} is no time such as '2024-01-31T08:30:00'"
+        raise BadValueError("E106", message, mark=mark) from None
+    if zone:
+        message = f"{shown} has a zone, and {type_.text} has none"
+        raise BadValueError("E107", message, "write the time in UTC, without 'Z'", mark)
+    unit = type_.scalar[3:-1]
+    count, digits = _DIGITS[unit], (fraction or "").rstrip("0")
+    if len(digits) > count:
+        raise BadValueError("E107", f"{shown} is not a whole number of {unit}", mark=mark)
+    digits = digits.ljust(count, "0")
+    seconds = (moment - datetime(1970, 1, 1)) // timedelta(seconds=1)
+    _check_ticks(seconds * 10**count + int(digits or 0), type_, shown, mark)
+    return moment.isoformat() + (f".{digits}" if digits else "")
+
+
+def _check_ticks(ticks: int, type_: FieldType, shown: str, mark: Mark) -> None:
+    if abs(ticks) >= 2**63:
+        raise BadValueError("E107", f"{shown} is too far for {type_.text}", mark=mark)
 
 
 def _bytes(node: Node, type_: FieldType) -> bytes:

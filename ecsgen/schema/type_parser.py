@@ -43,6 +43,11 @@ _ELSEWHERE: Final = {
     "long": "i64",
     "quat": "f32[4]",
     "short": "i16",
+    "date": "datetime[s]",
+    "datetime64": "datetime[ms]",
+    "duration": "timedelta[ms]",
+    "timedelta64": "timedelta[ms]",
+    "timestamp": "datetime[ms]",
     "string": "str[32]",
     "text": "str[32]",
     "uint": "u32",
@@ -50,6 +55,12 @@ _ELSEWHERE: Final = {
 SEVERAL: Final = (
     "for any number of them per entity give the component 'instances: many', one value per instance"
 )
+_UNITS: Final = ("s", "ms", "us", "ns")
+_TIMES: Final = {
+    f"{base.value}[{unit}]": FieldType(f"{base.value}[{unit}]", base, f"{kind}8[{unit}]")
+    for base, kind in ((BaseType.DATETIME, "M"), (BaseType.TIMEDELTA, "m"))
+    for unit in _UNITS
+}
 _TYPE: Final = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
 _ID: Final = re.compile(r"id<([^<>]*)>")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
@@ -85,6 +96,8 @@ def parse_type(text: str, types: TypeScope, of: str) -> FieldType:
     match = _TYPE.fullmatch(text)
     if match is None:
         raise _unknown(text, "", types, of)
+    if text in _TIMES:
+        return _TIMES[text]
     name, brackets = match[1], match[2]
     suffix = "" if brackets is None else f"[{brackets}]"
     if target := _ID.fullmatch(name):
@@ -97,6 +110,8 @@ def parse_type(text: str, types: TypeScope, of: str) -> FieldType:
         if base is BaseType.OBJECT and brackets is not None:
             raise BadValueError("E105", f"{quote(text)}: an object takes no shape")
         return FieldType(text, base, scalar, _shape(name, brackets))
+    if f"{name}[s]" in _TIMES:
+        raise _no_unit(name, brackets)
     if name in types.enums:
         enum = types.enums[name]
         scalar = "u8" if enum is None else enum.scalar
@@ -143,6 +158,17 @@ def _size(name: str, brackets: str | None) -> int:
         message = f"{quote(f'[{brackets}]')} is not a size of 1 to {MAX_SIZE} bytes"
         raise BadValueError("E105", message)
     return int(brackets)
+
+
+def _no_unit(name: str, brackets: str | None) -> BadValueError:
+    known = f"{', '.join(_UNITS[:-1])} and {_UNITS[-1]}"
+    if brackets is None:
+        message = f"{quote(name)} needs a unit"
+    else:
+        message = f"{quote(f'[{brackets}]')} is no unit of {name}, which has no shape"
+    unit = closest(brackets or "", _UNITS) or "ms"
+    hint = f"did you mean '{name}[{unit}]'? The units are {known}"
+    return BadValueError("E105", message, hint)
 
 
 def _unknown(name: str, suffix: str, types: TypeScope, of: str) -> BadValueError:

@@ -255,6 +255,50 @@ class Bytes(Field):
         return value.rstrip(b"\0")  # numpy leaves the padding out
 
 
+class _Time(Field):
+    """Times without zone in one unit, and NaT."""
+
+    kind: str
+    scalar: Any
+
+    def __init__(self, name: str, default: Any, unit: str) -> None:
+        super().__init__(name, default)
+        self.unit = unit
+        self.dtype = f"{self.kind}8[{unit}]"
+        ticks = st.integers(-(2**63) + 1, 2**63 - 1).map(self.element)
+        self.elements = st.just(self.scalar("NaT", unit)) | ticks
+        finer = self.scalar(1, "ps")
+        too_far = self.scalar(2**62, "D" if self.kind == "m" else "h")
+        self.refused = (
+            (finer, ValueError),
+            (too_far, OverflowError),
+            *_of_wrong_type(1, 1.0, True, b"2024-01-01"),
+        )
+
+    def element(self, k: int) -> Any:
+        return self.scalar(k, self.unit)
+
+    def stored_element(self, value: Any) -> Any:
+        return np.array(value, self.dtype).tolist()
+
+
+class Datetime(_Time):
+    """Points in time."""
+
+    kind, scalar = "M", np.datetime64
+
+    def __init__(self, name: str, default: Any, unit: str) -> None:
+        super().__init__(name, default, unit)
+        zoned = ("2024-01-01T00:00:00Z", ValueError)
+        self.refused = (*self.refused, ("now", ValueError), zoned)
+
+
+class Timedelta(_Time):
+    """Spans of time."""
+
+    kind, scalar = "m", np.timedelta64
+
+
 class Object(Field):
     """Any Python object."""
 

@@ -25,12 +25,14 @@ from .state_machine import ManagerStateMachine, Record
 from .subject import (
     Bool,
     Bytes,
+    Datetime,
     Enum,
     Field,
     Float,
     Int,
     Subject,
     Text,
+    Timedelta,
     refuses,
     same,
 )
@@ -57,6 +59,8 @@ def values_of(field: Field) -> Iterator[Any]:
             size = field.size
             numbers = range(min(_MOST, 256**size))
             yield from (number.to_bytes(size, "big") for number in numbers)
+        case Datetime() | Timedelta():
+            yield from map(field.element, range(_MOST))
         case _:
             yield from range(1, _MOST)
 

@@ -27,8 +27,10 @@ class ColdColumnCode(ColumnCode):
 
     @property
     def default_cell(self) -> str:
-        """Default as a literal that numpy stores in a cell."""
+        """Default as an expression that numpy stores in a cell."""
         assert self.field is not None
+        if self.column.is_time:
+            return self.default
         value = self.field.default
         return literal(value.encode() if isinstance(value, str) else value)
 
@@ -52,6 +54,8 @@ class ColdFieldCode(ColdColumnCode):
         scalar = self.column.scalar
         if scalar.startswith("S"):
             return f"{scalar[1:]}s"
+        if self.column.is_time:
+            return "q"
         return f"{self.column.count if self.column.shape else ''}{SCALARS[scalar].struct}"
 
     @property
@@ -59,12 +63,14 @@ class ColdFieldCode(ColdColumnCode):
         """Default as arguments of `Struct.pack`."""
         assert self.field is not None
         if not self.field.type.shape:
-            return [self.default_cell]
+            return [self.packed(self.default_cell)]
         parts = split_parts(replace(self.field, split=True))
         return [literal(part.default) for part in parts]
 
     def packed(self, value: str) -> str:
         """Return the converted value as an argument of `Struct.pack`."""
+        if self.column.is_time:
+            return f"int({value}.astype(np.int64))"
         return f"*{value}" if self.column.shape else value
 
     def is_default(self, value: str) -> str:

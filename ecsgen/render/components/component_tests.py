@@ -12,7 +12,7 @@ from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.model.types import SCALARS
 from ecsgen.policies.index import KEY as INDEX_KEY
-from ecsgen.render.column_code import KINDS
+from ecsgen.render.column_code import KINDS, time_literal
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.text.formatting import call, collection
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
@@ -173,6 +173,8 @@ def _field(field: Field) -> str:
         arguments.append(literal(kind.scalar))
     if kind.base in (BaseType.STR, BaseType.BYTES):
         arguments.append(str(kind.size))
+    if kind.is_time:
+        arguments.append(literal(kind.scalar[3:-1]))
     if kind.shape:
         arguments.append(literal(kind.shape))
     return call(f"subject.{KINDS[kind.base]}", arguments, 8, ",").strip(" ,")
@@ -203,6 +205,8 @@ def _default(field: Field, is_read: bool = False) -> str:
         return nested(value, lambda number: f"enums.{kind.target}({number})")
     if kind.base is BaseType.BYTES and isinstance(value, bytes) and not is_read:
         return literal(value.rstrip(b"\0"))
+    if kind.is_time:
+        return time_literal(kind, value)
     if kind.scalar == "f32" and is_read:
         return nested(value, lambda number: literal(as_f32(number)))
     return literal(value)

@@ -61,6 +61,16 @@ class _Bits(ArrowKind):
         return pa.Array.from_buffers(self.type, len(cells), [None, bits])
 
 
+class _Times(ArrowKind):
+    """Times, which are null where they are NaT."""
+
+    def array(self, cells: NDArray[Any]) -> Any:
+        pa, is_nat = require_pyarrow(), np.isnat(cells)
+        bits = pa.py_buffer(np.packbits(~is_nat, bitorder="little")) if is_nat.any() else None
+        ticks = pa.py_buffer(cells.view(np.int64))
+        return pa.Array.from_buffers(self.type, len(cells), [bits, ticks])
+
+
 class _Members(ArrowKind):
     """Members of an enum: places in a list of their names, in order of their numbers."""
 
@@ -148,6 +158,8 @@ def element_kind(dtype: np.dtype[Any], enum: type[IntEnum | IntFlag] | None = No
         return _Members(enum, dtype)
     if dtype.kind == "b":
         return _Bits(pa.bool_())
+    if dtype.kind in "mM":
+        return _Times(pa.from_numpy_dtype(dtype))
     return ArrowKind(pa.from_numpy_dtype(dtype))
 
 

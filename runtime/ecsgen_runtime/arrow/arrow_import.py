@@ -96,7 +96,8 @@ class _Reader:
 
     def read(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return the values of an array, whose rows begin at `start` and have `each` values."""
-        if array.null_count:
+        takes_nulls = self._field is not None and self._field.takes_nulls
+        if array.null_count and not takes_nulls:
             position = int(np.asarray(array.is_null()).argmax())
             raise interchange.null_error(self._name, start + position // each)
         types, type, field = self._pa.types, array.type, self._field
@@ -104,6 +105,10 @@ class _Reader:
             return self.read(array.storage, start, each)
         if types.is_dictionary(type):
             return self._from_dictionary(array, start, each)
+        if takes_nulls and getattr(type, "tz", None) is not None:
+            raise ValueError(f"{self._name}: {type} has a zone, and times have none")
+        if takes_nulls and types.is_null(type):
+            return np.full(len(array), None, object)
         if types.is_nested(type):
             return self._from_nested(array, start, each)
         if field is None or len(array) == 0:

@@ -19,7 +19,10 @@ FLOATS: Final = ("f32", "f64")
 NUMBERS: Final = (*INTEGERS, *FLOATS)
 TEXTS: Final = ("str", "bytes")
 HANDLES: Final = ("entity", "id")
+TIMES: Final = {"datetime": "M", "timedelta": "m"}
+"""Letters of numpy's types by base."""
 
+_TIME: Final = re.compile(r"(datetime|timedelta)\[(s|ms|us|ns)\]")
 _TYPE: Final = re.compile(r"(id<(?P<of>\w+)>|\w+)(?:\[(?P<sizes>[0-9,]+)\])?")
 
 
@@ -30,13 +33,14 @@ class CellType:
     text: str
     """The type as the schema has it: `f32[3]`."""
     base: str
-    """`bool`, `i8` … `f64`, `str`, `bytes`, `entity`, `id`, `enum`, `flags` or `object`."""
+    """`bool`, `i8` … `f64`, `str`, `bytes`, `entity`, `id`, `enum`, `flags`, `datetime`,
+    `timedelta` or `object`."""
     shape: tuple[int, ...] = ()
     """The shape of a cell."""
     size: int = 0
     """N of `str[N]` and `bytes[N]`."""
     target: str = ""
-    """The component of `id<…>`, the name of an enum."""
+    """The component of `id<…>`, the name of an enum, the unit of times."""
     number: str = ""
     """The type of integers that an enum is stored as."""
     members: Mapping[str, int] = field(default_factory=dict)
@@ -75,6 +79,7 @@ _CODES: Final = {
     **{name: f"{name[0]}{int(name[1:]) // 8}" for name in NUMBERS},
     **dict.fromkeys(TEXTS, "u1"),
     **dict.fromkeys(HANDLES, "u8"),
+    **dict.fromkeys(TIMES, "i8"),
 }
 
 
@@ -83,6 +88,8 @@ def cell_type(text: str, enums: Mapping[str, Document]) -> CellType:
 
     Raises ValueError for what is no type of that schema.
     """
+    if time := _TIME.fullmatch(text):
+        return CellType(text, time[1], target=time[2])
     match = _TYPE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no field type")
@@ -94,7 +101,7 @@ def cell_type(text: str, enums: Mapping[str, Document]) -> CellType:
         if len(sizes) != 1:
             raise ValueError(f"{text!r} has no size")
         return CellType(text, name, size=sizes[0])
-    if name in _CODES or name == "object":
+    if (name in _CODES and name not in TIMES) or name == "object":
         return CellType(text, name, sizes)
     if name not in enums:
         raise ValueError(f"{text!r} is no field type")
@@ -118,10 +125,19 @@ def default_cell(type_: CellType, default: Any) -> NDArray[Any]:
         stored = default.encode() if isinstance(default, str) else bytes(default)
         cell[: len(stored)] = np.frombuffer(stored, np.uint8)
         return cell
+    if type_.base in TIMES:
+        return np.array(default, f"{TIMES[type_.base]}8[{type_.target}]").view(np.int64)
     elements = np.array(default, type_.dtype)  # "NaN" and "Infinity" are floats to it
     if elements.size != cell.size:
         raise ValueError(f"{type_.text}: a default of {elements.size} elements")
     return elements.reshape(type_.shape)
+
+
+def as_times(cells: NDArray[Any], type_: CellType) -> NDArray[Any]:
+    """Return times as numpy compares them: NaT equals nothing. Other cells as they are."""
+    if type_.base in TIMES:
+        return cells.view(f"{TIMES[type_.base]}8[{type_.target}]")
+    return cells
 
 
 def bits(array: NDArray[Any]) -> NDArray[Any]:

@@ -169,7 +169,7 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
             if column.type.base == "object" and tensor in saved.arrays:
                 check_lengths(saved, tensor)
             if column.field.get("unique"):
-                check_unique(saved, tensor, _present(saved, component))
+                check_unique(saved, tensor, column.type, _present(saved, component))
     for name, members in saved.schema["groups"].items():
         group = [managed[member] for member in members]
         check_group(group, known, name, saved.state["groups"][name])

@@ -14,7 +14,7 @@ import numpy as np
 from ..base.errors import short_repr
 from ..base.handles import MAX_ROWS
 from ..tables.buffers import split_columns
-from .cell_types import FLOATS, CellType, cell_type
+from .cell_types import FLOATS, TIMES, CellType, cell_type
 from .documents import (
     ARRAYS,
     ATTRIBUTE,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}|\.\d{6}|\.\d{9})?")
 _ODD: Final = ("NaN", "Infinity", "-Infinity")
 
 
@@ -52,6 +53,8 @@ def _is_element(type_: CellType, default: Any) -> bool:
     base = type_.base
     if base == "object":
         return default is None
+    if base in TIMES:
+        return _is_time(type_, default)
     if base == "bool":
         return type(default) is bool
     if base == "str":
@@ -65,6 +68,12 @@ def _is_element(type_: CellType, default: Any) -> bool:
     if base in FLOATS:
         return _is_float(type_, default)
     return type(default) is int and _is_integer(type_, default)
+
+
+def _is_time(type_: CellType, value: Any) -> bool:
+    if value == "NaT" or type(value) is int:
+        return value == "NaT" or (type_.base == "timedelta" and abs(value) < 2**63)
+    return type_.base == "datetime" and type(value) is str and bool(_MOMENT.fullmatch(value))
 
 
 def _is_text(text: str, size: int) -> bool:
@@ -96,7 +105,8 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _MAX_ELEMENTS: Final = 4096
 _MAX_SIZE: Final = 65_536
 _TYPE: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9_]{0,63}(<[A-Za-z0-9]{1,64}>)?(\[[1-9][0-9]{0,5}(,[1-9][0-9]{0,5}){0,7}\])?"
+    r"[A-Za-z][A-Za-z0-9_]{0,63}(<[A-Za-z0-9]{1,64}>)?"
+    r"(\[([1-9][0-9]{0,5}(,[1-9][0-9]{0,5}){0,7}|m?s|us|ns)\])?"
 )
 
 _POLICIES: Final[Mapping[str, tuple[Any, ...]]] = {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..base.handles import MAX_ROWS, NIL
 from ..managers.policies.ids import EXHAUSTED_GENERATION, ids_of
-from .cell_types import Columns
+from .cell_types import CellType, Columns, as_times
 from .documents import Document, SnapshotContent
 from .field_migration import FieldMigration, Generations, IdRemap, had_ids
 from .row_checks import (
@@ -234,9 +234,11 @@ def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
     return int(order[first_repeat + 1]), int(order[first_repeat])
 
 
-def check_unique(saved: SnapshotContent, tensor: str, present: NDArray[np.bool_] | None) -> None:
-    """Refuse values that are there twice, NaN aside; O(n log n)."""
-    array = saved.arrays[tensor]
+def check_unique(
+    saved: SnapshotContent, tensor: str, type_: CellType, present: NDArray[np.bool_] | None
+) -> None:
+    """Refuse values that are there twice, NaN and NaT aside; O(n log n)."""
+    array = as_times(saved.arrays[tensor], type_)
     rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
     repeated = repeated_value(array[rows])
     if repeated is not None:
@@ -249,7 +251,7 @@ def evolve_unique(field: FieldMigration, columns: Columns) -> None:
     if field.had("unique") and field.is_untouched:
         return
     plan = field.plan
-    cells = columns[f"{field.module}.{field.name}"]
+    cells = as_times(columns[f"{field.module}.{field.name}"], field.type)
     if plan.at is not None:
         cells = cells[plan.at]
     repeated = repeated_value(cells)
@@ -264,7 +266,7 @@ def _shown(cell: Any, type_: str) -> str:
     if isinstance(cell, np.ndarray):
         stored = cell.tobytes().rstrip(b"\0")
         return repr(stored.decode() if type_.startswith("str") else stored)
-    return repr(cell.item())
+    return repr(cell) if cell.dtype.kind in "mM" else repr(cell.item())
 
 
 INSTANCES: Final = PolicySnapshotRules(

@@ -35,7 +35,10 @@ def object_parts(
 
 
 def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a tensor as cells of a column of this type: text is stored as bytes in rows."""
+    """Return a tensor as cells of a column of this type: text is stored as bytes in rows, times
+    as integers."""
+    if dtype.kind in "mM":
+        return tensor.view(dtype)
     return tensor.view(dtype)[..., 0] if dtype.kind == "S" else tensor
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits, wrong_texts
+from .cell_types import HANDLES, NUMBERS, TEXTS, TIMES, CellType, as_times, bits, wrong_texts
 
 # Each rule takes an array and returns a new one, or raises BadRowError for the first
 # cell that does not fit.
@@ -202,6 +202,28 @@ def as_text(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     return padded
 
 
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NAT: Final = -(2**63)
+
+
+def as_time(cells: Cells, change: TypeChange, default: Cells) -> Cells:
+    """Return times in another unit, if they are exact."""
+    old, new, _ = change
+    ticks, is_time = cells.copy(), cells != _NAT
+    factor, divisor = _PER_SECOND[new.target], _PER_SECOND[old.target]
+    most = (2**63 - 1) // max(factor // divisor, 1)
+    bad = np.where(
+        factor > divisor, (cells > most) | (cells < -most), cells * factor % divisor != 0
+    )
+    check(bad & is_time, as_times(cells, old), f"does not fit {new.text}")
+    if factor > divisor:
+        ticks *= factor // divisor
+    else:
+        ticks //= divisor // factor
+    ticks[~is_time] = _NAT
+    return ticks
+
+
 def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:
     value = cells[row].tobytes().rstrip(b"\0")
     shown = repr(value.decode(errors="replace")) if old.base == "str" else repr(value)
@@ -259,7 +281,7 @@ def is_same_in_files(change: TypeChange) -> bool:
     old, new, names = change
     if (old.base, old.cell_shape, old.dtype) != (new.base, new.cell_shape, new.dtype):
         return False
-    if old.base == "id":
+    if old.base == "id" or old.base in TIMES:
         return old.target == new.target
     return all(
         (now := names.get(name)) is not None and new.members[now] == number
@@ -338,6 +360,9 @@ _SAME: Final = Rule(
     lambda change: "" if change.old.target == change.new.target else NO_RULE,
     lambda cells, change, default: cells,
 )
+_TIME: Final = Rule(
+    lambda change: "" if change.old.target == change.new.target else MAY_NOT_FIT, as_time
+)
 _PLAIN: Final = ("bool", *NUMBERS)
 _ENUMS: Final = ("enum", "flags")
 
@@ -348,6 +373,7 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = {
     **dict.fromkeys(product(NUMBERS, _ENUMS), _TO_ENUM),
     ("enum", "enum"): Rule(_member_verdict, as_member),
     ("flags", "flags"): Rule(_member_verdict, as_flags),
+    **dict.fromkeys(((base, base) for base in TIMES), _TIME),
     **dict.fromkeys(((base, base) for base in (*HANDLES, "object")), _SAME),
 }
 """Rules by old and new base; types without a rule are missing."""

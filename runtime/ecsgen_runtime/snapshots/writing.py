@@ -132,6 +132,8 @@ class FilePlan:
     def _place(self, name: str, array: NDArray[Any]) -> None:
         if array.dtype.kind == "S":
             array = array[..., None].view(np.uint8)
+        if array.dtype.kind in "mM":
+            array = array.view(np.int64)
         stored, shape = array.dtype.newbyteorder("<"), array.shape
         flat = np.ascontiguousarray(array, stored).reshape(-1).view(np.uint8)
         start, self._end = self._end, self._end + flat.nbytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         """A field, as far as messages name it."""
 
         name: str
+        takes_nulls: ClassVar[bool]
 
 
 # `np.asarray` alone turns `[2**63, 1]` into floats, `[True, 2]` into integers and cuts
@@ -82,14 +83,16 @@ def to_array(value: Any, depth: int, wanted: str, field: NamedField | None = Non
 
 def _foreign_cells(values: Any, name: str, field: NamedField | None) -> Any:
     """Return a column of another library as an array, or raise ValueError if there is a null."""
+    takes_nulls = field is not None and field.takes_nulls
     if hasattr(values, "isna"):
-        refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if not takes_nulls:
+            refuse_nulls(values, name)  # where pandas says so: NaN is one
         if hasattr(values, "columns"):  # a table, which has a column for each element
             values = values.iloc[:, field_order([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pyarrow_if_there() is None:
-        return plain_array(values, name)
+        return np.asarray(values) if takes_nulls else plain_array(values, name)
     return arrow().read_column(values, name, field)
 
 
@@ -126,7 +129,7 @@ def _from_sequence(items: Collection[Any], depth: int, wanted: str) -> NDArray[A
     kinds = set(map(type, items))
     if len(kinds) == 1:
         (kind,) = kinds
-        if kind is float or kind is bool or issubclass(kind, (np.number, np.bool_)):
+        if kind is float or kind is bool or _is_number(kind):
             return np.array(items)
         if kind is int:
             return _from_ints(items)
@@ -135,6 +138,11 @@ def _from_sequence(items: Collection[Any], depth: int, wanted: str) -> NDArray[A
     if any(is_array_like(kind) for kind in kinds):
         return _from_parts(items, depth, wanted)
     return np.fromiter(items, object, len(items))
+
+
+def _is_number(kind: type) -> bool:
+    """Return True for numpy's numbers; times of one type may have several units."""
+    return issubclass(kind, (np.number, np.bool_)) and not issubclass(kind, np.timedelta64)
 
 
 def _from_ints(items: Collection[int]) -> NDArray[Any]:

@@ -46,6 +46,8 @@ class Field:
     """The dtype kinds of arrays that `_cast` takes."""
     accepts_any_cell: ClassVar[bool] = False
     """True if the field accepts any array of the column's dtype."""
+    takes_nulls: ClassVar[bool] = False
+    """True if nulls of Arrow, pandas and polars are values: NaT."""
     cells_in_c: ClassVar[str] = ""
     """How C has elements: a letter of a dtype, or `s` for text; "" if it leaves them to Python."""
     _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}

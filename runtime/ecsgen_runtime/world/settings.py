@@ -26,6 +26,7 @@ from ..values.field_types import (
     IntField,
     TextField,
 )
+from ..values.time_fields import TimeField
 from .world_base import WorldBase
 
 _ReadT = TypeVar("_ReadT")
@@ -99,6 +100,8 @@ def _reader(field: Converter) -> Callable[[NDArray[Any]], Any]:
         return lambda column: nested(map(element, column[0].ravel().tolist()), shape)
     if enum is not None:
         return lambda column: enum(column.item(0))
+    if isinstance(field, TimeField):
+        return lambda column: column[0]
     if isinstance(field, TextField):
         return lambda column: str(column.item(0), "utf-8")
     if isinstance(field, BytesField):

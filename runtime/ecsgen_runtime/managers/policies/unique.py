@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import repeat
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,25 @@ GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
 """Predicate: which of k rows will be removed before new ones are created."""
 
 
+_NAT: Final = -(2**63)
+"""NaT as an integer."""
+
+
 class ValueIndex:
     """Rows by the value of a field: a dict from what `tolist` makes of a cell.
 
-    NaN equals nothing, not even NaN: any number of rows may have it, and it is never found.
+    NaN and NaT equal nothing, not even themselves: any number of rows may have them, and they are
+    never found.
     """
 
-    __slots__ = ("column", "field", "rows")
+    __slots__ = ("column", "dtype", "field", "rows")
 
     def __init__(self, field: Field) -> None:
         self.field = field
         self.rows: dict[Any, Any] = {}
-        self.column: NDArray[Any] = np.empty(0, field.dtype)
+        self.dtype = np.dtype(np.int64) if field.dtype.kind in "mM" else field.dtype
+        """Of keys: times are integers."""
+        self.column: NDArray[Any] = np.empty(0, self.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -58,19 +65,19 @@ class ValueIndex:
             kind = type(values).__name__
             raise TypeError(f"{name}: wanted an array or a list of values, not {kind}")
         count = len(values)
-        keys = np.broadcast_to(self.field.to_column(values, count), count).tolist()
+        keys = np.broadcast_to(self.as_keys(self.field.to_column(values, count)), count).tolist()
         return np.fromiter(map(self.rows.get, keys, repeat(NIL)), np.intp, count)
 
     def key(self, cell: Any) -> Any:
         """Return a converted value as the column has it: rounded, or without padding."""
         if type(cell) is int:
             return cell
-        return np.array(cell, self.field.dtype).item()
+        return self.as_keys(np.array(cell, self.field.dtype)).item()
 
     def enter(self, row: int) -> None:
         """Index the value of a row."""
         key = self.column.item(row)
-        if key == key:
+        if key == key and (key != _NAT or self.dtype == self.field.dtype):
             self.rows[key] = row
 
     def enter_many(self, rows: RowArray) -> None:
@@ -114,15 +121,22 @@ class ValueIndex:
             raise self.taken(taken_keys[int(stays.argmax())])
 
     def _pairs(self, cells: NDArray[Any], rows: RowArray) -> list[tuple[Any, int]]:
-        if cells.dtype.kind == "f":
-            rows = rows[cells == cells]
+        rows = rows[self._is_value(cells)]
         return list(zip(self._keys(cells), rows.tolist(), strict=True))
 
     def _keys(self, cells: NDArray[Any]) -> list[Any]:
-        if cells.dtype.kind == "f":
-            cells = cells[cells == cells]
-        keys: list[Any] = cells.tolist()
+        keys: list[Any] = self.as_keys(cells)[self._is_value(cells)].tolist()
         return keys
+
+    def as_keys(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return cells as keys are compared: times as integers."""
+        return cells if self.dtype == self.field.dtype else cells.view(self.dtype)
+
+    def _is_value(self, cells: NDArray[Any]) -> Any:
+        """Return which cells equal themselves: a mask, or all."""
+        if self.dtype != self.field.dtype:
+            return self.as_keys(cells) != _NAT
+        return cells == cells if cells.dtype.kind == "f" else slice(None)
 
     def _repeated(self, keys: Iterable[Any]) -> DuplicateValueError:
         repeated = next(key for key, times in Counter(keys).items() if times > 1)
@@ -135,6 +149,8 @@ class ValueIndex:
 
     def _shown(self, key: Any) -> str:
         value = key.decode() if isinstance(self.field, TextField) else key
+        if self.dtype != self.field.dtype:
+            value = np.int64(key).view(self.field.dtype)
         return f"{self.field.name}: {short_repr(value)}"
 
 
@@ -155,7 +171,7 @@ class UniqueRows(Rows):
     def _use_buffer(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         super()._use_buffer(buffer, capacity)
         for name, index in self._indexes.items():
-            index.column = getattr(self, f"_{name}_column")
+            index.column = getattr(self, f"_{name}_column").view(index.dtype)
 
     def _restore(self) -> None:
         super()._restore()
@@ -203,7 +219,7 @@ class UniqueRows(Rows):
         index.check_taken(fresh, lambda holders: is_written[holders])
         try:
             index.forget_many(rows)
-            index.column[rows] = cells
+            index.column[rows] = index.as_keys(cells)
             index.rows.update(fresh)
         except BaseException:
             mark_broken(self)
@@ -259,7 +275,7 @@ class Unique(Manager):
             raise index.taken(key)
         try:
             index.forget(row)
-            index.column[row] = value
+            index.column[row] = key
             index.enter(row)
         except BaseException:
             self._mark_broken()

@@ -187,7 +187,7 @@ class ChunkBase:
             item_view(column) if column.ndim > 1 else column for column in columns
         ]
         self._cells: list[Any] = [
-            item if item.dtype.kind in "SVO" else cell_view(item) for item in self._items
+            item if item.dtype.kind in "SVOmM" else cell_view(item) for item in self._items
         ]
         self._parts = ChunkComponents(layout, self._rows, columns)
 

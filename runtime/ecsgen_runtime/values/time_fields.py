@@ -1,0 +1,165 @@
+"""Fields of times without zone: columns `datetime64` and `timedelta64`; NaT is no time."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from math import gcd
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import short_repr
+from .field_types import Field
+
+DatetimeLike: TypeAlias = np.datetime64 | date | str | None
+"""What a setter of a datetime takes; None is NaT."""
+TimedeltaLike: TypeAlias = np.timedelta64 | timedelta | None
+
+_ISO: Final = re.compile(
+    r"(?P<head>[+-]?\d{4,11}-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d)?)?)?)?)"
+    r"((?<=:\d\d:\d\d)\.(?P<fraction>\d{1,18}))?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+)
+_DIGITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""Digits behind the point of a second, by unit."""
+_SECOND: Final = 10**18
+_ATTOSECONDS: Final = {
+    "W": 604_800 * _SECOND,
+    "D": 86_400 * _SECOND,
+    "h": 3_600 * _SECOND,
+    "m": 60 * _SECOND,
+    **{unit: _SECOND // 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps"))},
+    "fs": 1000,
+    "as": 1,
+}
+_MOST: Final = 2**63 - 1
+
+
+class TimeField(Field):
+    """Times in one unit: those of other units and of Python, if they are exact; None is NaT."""
+
+    takes_nulls: ClassVar[bool] = True
+    accepts_any_cell: ClassVar[bool] = True
+    _PYTHON: ClassVar[type[Any]]
+
+    def __init__(self, name: str, unit: str) -> None:
+        kind = self._kinds[0]
+        base = "datetime" if kind == "M" else "timedelta"
+        super().__init__(name, f"{kind}8[{unit}]", (), f"{base}[{unit}]")
+        self._unit = unit
+        self._scalar: type[Any] = self.dtype.type
+        self._nat: Any = self._scalar("NaT", unit)
+
+    def to_element(self, value: Any) -> Any:
+        if type(value) is self._scalar and value.dtype == self.dtype:
+            return value
+        value = self._element(value)
+        if value is None or type(value).__name__ == "NaTType":  # that of pandas
+            return self._nat
+        if isinstance(value, self._scalar):
+            return self._of_unit(np.asarray(value))[()]
+        if isinstance(value, str):
+            return self._from_text(value)
+        if not isinstance(value, self._PYTHON):
+            raise self._wrong_type(value)
+        if getattr(value, "tzinfo", None) is not None:
+            raise self._with_zone(value)
+        if hasattr(value, "nanosecond") or hasattr(value, "nanoseconds"):  # a scalar of pandas
+            return self._of_unit(np.asarray(value.to_numpy()))[()]
+        if isinstance(value, timedelta):
+            microseconds = value // timedelta(microseconds=1)
+            return self._of_unit(np.asarray(np.timedelta64(microseconds, "us")))[()]
+        return self._of_unit(np.asarray(np.datetime64(value)))[()]
+
+    def _from_text(self, text: str) -> Any:
+        raise self._wrong_type(text)
+
+    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype.kind in "UT":
+            return self._from_elements(array)
+        return array if array.dtype == self.dtype else self._of_unit(array)
+
+    def _of_unit(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return times of any unit in the field's; raises for the first that is not exact."""
+        unit, count = np.datetime_data(array.dtype)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        is_nat = np.isnat(array)
+        if unit in ("Y", "M") and array.dtype.kind == "M":
+            days = array.astype("M8[D]")
+            self._refuse(days.astype(array.dtype) != array, is_nat, array, OverflowError)
+            array, unit, count = days, "D", 1
+        if unit not in _ATTOSECONDS:  # months of timedeltas, and numbers without a unit
+            self._refuse(~is_nat, is_nat, array, ValueError)
+            return np.full(array.shape, self._nat, self.dtype)
+        numerator, denominator = _ATTOSECONDS[unit] * count, _ATTOSECONDS[self._unit]
+        common = gcd(numerator, denominator)
+        factor, divisor = numerator // common, denominator // common
+        ticks = array.view(np.int64)
+        whole = ticks // divisor if divisor <= _MOST else np.zeros_like(ticks)
+        self._refuse(whole * divisor != ticks, is_nat, array, ValueError)
+        most = _MOST // factor
+        self._refuse((whole > most) | (whole < -most), is_nat, array, OverflowError)
+        times = np.asarray((whole * factor).view(self.dtype))
+        times[is_nat] = self._nat
+        return times
+
+    def _refuse(
+        self,
+        wrong: Any,
+        is_nat: NDArray[np.bool_],
+        array: NDArray[Any],
+        error: type[Exception],
+    ) -> None:
+        bad = np.atleast_1d(wrong & ~is_nat)
+        if not bad.any():
+            return
+        position = int(bad.argmax())
+        at = f" (at position {position})" if array.ndim else ""
+        shown = short_repr(array.reshape(-1)[position])
+        if error is OverflowError:
+            raise OverflowError(f"{self.name}: {shown} is too far for {self.wanted}{at}")
+        raise ValueError(f"{self.name}: {shown} is not exact in {self.wanted}{at}")
+
+    def _with_zone(self, value: object) -> ValueError:
+        hint = "times have none: convert to UTC, and leave it out"
+        return ValueError(f"{self.name}: {short_repr(value)} has a zone; {hint}")
+
+
+class DatetimeField(TimeField):
+    """Points in time: also dates, and ISO text."""
+
+    _kinds: ClassVar[str] = "MUT"
+    _PYTHON = date
+
+    def _from_text(self, text: str) -> Any:
+        if text == "NaT":
+            return self._nat
+        match = _ISO.fullmatch(text)
+        if match is None:
+            self._no_time(text)
+        if match["zone"]:
+            raise self._with_zone(text)
+        try:
+            seconds = int(np.datetime64(match["head"], "s").astype(np.int64))
+        except ValueError:
+            self._no_time(text)
+        digits = (match["fraction"] or "").rstrip("0")
+        count = _DIGITS[self._unit]
+        if len(digits) > count:
+            raise ValueError(f"{self.name}: {text!r} is not exact in {self.wanted}")
+        ticks = seconds * 10**count + int(digits.ljust(count, "0") or 0)
+        if abs(ticks) > _MOST:
+            raise OverflowError(f"{self.name}: {text!r} is too far for {self.wanted}")
+        return self._scalar(ticks, self._unit)
+
+    def _no_time(self, text: str) -> NoReturn:
+        example = "such as '2024-01-31T08:30:00'"
+        raise ValueError(f"{self.name}: {short_repr(text)} is no time {example}") from None
+
+
+class TimedeltaField(TimeField):
+    """Spans of time."""
+
+    _kinds: ClassVar[str] = "m"
+    _PYTHON = timedelta

@@ -1,0 +1,197 @@
+"""Fields of times: what they take and refuse, and where NaT goes."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from ecsgen_runtime.base.errors import DuplicateValueError, SnapshotError
+
+from ecsgen.inspector.json_values import given_fields, json_column
+from tests.support.world_package import world_package
+
+SCHEMA = """\
+component: Event
+fields:
+  at: {type: "datetime[UNIT]", default: "2024-01-31T08:30"}
+  took: {type: "timedelta[s]", default: 5}
+---
+component: Log
+owner: none
+ids: true
+fields:
+  at: {type: "datetime[s]", unique: true}
+  by: {type: "timedelta[us]", index: true}
+---
+component: Fact
+cold: indirect
+fields:
+  hp: f32
+  at: {type: "datetime[us]", tags: [cold], default: 2020-01-01}
+---
+world: Times
+settings:
+  start: {type: "datetime[ms]", default: 2024-01-01}
+  step: "timedelta[ms]"
+"""
+NAT = np.datetime64("NaT")
+
+
+def times(unit: str = "ms") -> Any:
+    return world_package(SCHEMA.replace("UNIT", unit), f"times_{unit}").Times
+
+
+@pytest.fixture
+def world() -> Any:
+    world = times()()
+    world.event.create_many(world.entities.create_many(3))
+    return world
+
+
+def ms(text: str) -> np.datetime64:
+    return np.datetime64(text, "ms")
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (np.datetime64("2024-02", "M"), "2024-02-01"),
+        (np.datetime64("2024-02-03T04:05:06.007000", "us"), "2024-02-03T04:05:06.007"),
+        (datetime(2024, 2, 3, 4, 5, 6, 7000), "2024-02-03T04:05:06.007"),
+        (date(2024, 2, 3), "2024-02-03"),
+        ("2024-02-03 04:05", "2024-02-03T04:05"),
+        ("2024-02-03T04:05:06.700", "2024-02-03T04:05:06.7"),
+        ("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999"),
+        (pd.Timestamp("2024-02-03"), "2024-02-03"),
+        (pd.NaT, "NaT"),
+        (None, "NaT"),
+        ("NaT", "NaT"),
+    ],
+)
+def test_times_are_taken_if_they_are_exact(world: Any, given: Any, stored: str) -> None:
+    world.event.set_at(0, given)
+    assert repr(world.event.at(0)) == repr(ms(stored))
+    world.event.data.at = [given, None, given]
+    assert list(map(repr, world.event.data.at)) == list(map(repr, map(ms, (stored, "NaT", stored))))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (5, TypeError, "wanted datetime"),
+        (True, TypeError, "wanted datetime"),
+        (np.timedelta64(1, "s"), TypeError, "wanted datetime"),
+        ("now", ValueError, "no time such as"),
+        ("2024-02-30", ValueError, "no time such as"),
+        ("2024-01-01T00:00:00Z", ValueError, "has a zone"),
+        (datetime(2024, 1, 1, tzinfo=UTC), ValueError, "has a zone"),
+        ("2024-01-01T00:00:00.0001", ValueError, "not exact"),
+        (np.datetime64(1, "us"), ValueError, "not exact"),
+        (np.datetime64("300000000-01-01"), OverflowError, "too far"),
+        ("292299026-01-01", OverflowError, "too far"),
+    ],
+)
+def test_no_time_is_changed_silently(
+    world: Any, given: Any, error: type[Exception], message: str
+) -> None:
+    before = world.event.data.at.copy()
+    for call in (
+        lambda: world.event.set_at(0, given),
+        lambda: setattr(world.event.data, "at", ["2024-01-01", "2024-01-01", given]),
+        lambda: setattr(world.settings, "start", given),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    assert (world.event.data.at == before).all()
+
+
+def test_arrays_are_as_exact_as_single_times(world: Any) -> None:
+    data = world.event.data
+    data.took = np.array([1, 2, 3], "m8[m]")
+    assert data.took.tolist() == [timedelta(minutes=n) for n in (1, 2, 3)]
+    with pytest.raises(ValueError, match=r"not exact in timedelta\[s\] \(at position 1\)"):
+        data.took = np.array([1000, 1], "m8[ms]")[[0, 1, 1]]
+    with pytest.raises(OverflowError, match="too far"):
+        data.took = [timedelta(1), np.timedelta64(2**62, "W"), None]
+    with pytest.raises(TypeError, match="not an array of int64"):
+        data.at = np.arange(3)
+    mixed = [np.timedelta64(10**17, "s"), np.timedelta64(2 * 10**9, "ns"), timedelta(seconds=3)]
+    data.took = mixed
+    assert data.took.astype(np.int64).tolist() == [10**17, 2, 3]
+
+
+def test_nulls_of_other_libraries_are_nat_and_back(world: Any) -> None:
+    data = world.event.data
+    data.at = pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"]))
+    data.took = pa.array([1, None, 3], pa.duration("s"))
+    assert np.isnat(data.at).tolist() == np.isnat(data.took).tolist() == [False, True, False]
+    batch = data.to_arrow()
+    assert (batch["at"].type, batch["took"].type) == (pa.timestamp("ms"), pa.duration("s"))
+    assert batch["at"].null_count == 1
+    assert batch["at"].buffers()[1].address == data.at.ctypes.data
+    world.event.create_many(world.entities.create_many(3), batch.drop_columns(["entity"]))
+    assert (data.at[3:].view(np.int64) == data.at[:3].view(np.int64)).all()
+    with pytest.raises(ValueError, match="has a zone"):
+        data.at = pa.array([0] * 6, pa.timestamp("s", "UTC"))
+
+
+def test_nat_is_last_in_order_and_equals_nothing(world: Any) -> None:
+    world.event.data.at = [None, "2021-01-01", "2020-01-01"]
+    world.event.sort("at")
+    assert np.isnat(world.event.data.at).tolist() == [False, False, True]
+    log = world.log
+    for at in ("2020-01-01", "2020-01-02", None, None):
+        log.create(at=at, by=timedelta(1) if at else None)
+    assert log.find_at_many([None, "2020-01-02"]).tolist() == [2**32 - 1, 1]
+    assert log.rows_of_by(timedelta(1)).tolist() == [0, 1]
+    assert len(log.rows_of_by(None)) == 0
+    with pytest.raises(DuplicateValueError, match="2020-01-02T00:00:00"):
+        log.set_at(0, "2020-01-02")
+    log.set_at(0, None)
+    log.data.at = ["2020-01-03", None, "2020-01-01", None]
+    assert log.find_at("2020-01-01") == 2
+
+
+def test_changes_compare_nat_by_bits(world: Any) -> None:
+    world.event.data.at = [None, None, "2020-01-01"]
+    reader = world.event.changes("at")
+    world.event.data.at = [None, "2020-01-01", "2020-01-01"]
+    assert reader.read().changed("at").tolist() == [1]
+
+
+def test_worlds_are_saved_and_other_units_load_if_they_are_exact(world: Any) -> None:
+    world.event.data.at = ["2020-01-01T00:00:00.5", None, "2021-01-01"]
+    world.log.create()
+    world.log.create()
+    world.fact.create(world.entities.create())
+    world.fact.create(world.entities.create(), at=None)
+    world.settings.step = timedelta(milliseconds=16)
+    saved = world.to_bytes()
+    again = times().load(saved)
+    assert again.to_bytes() == saved
+    assert again.settings.step == np.timedelta64(16, "ms")
+    assert list(map(repr, map(again.fact.at, (0, 1)))) == [
+        repr(np.datetime64("2020-01-01T00:00:00.000000")),
+        repr(np.datetime64("NaT", "us")),
+    ]
+    finer = times("ns").load(saved)
+    assert np.array_equal(finer.event.data.at, world.event.data.at, equal_nan=True)
+    with pytest.raises(SnapshotError, match=r"does not fit datetime\[s\]"):
+        times("s").load(saved)
+    world.event.set_at(0, None)
+    assert np.isnat(times("s").load(world.to_bytes()).event.data.at).tolist() == [True, True, False]
+
+
+def test_json_has_iso_text_and_null(world: Any) -> None:
+    fields = {field.name: field for field in world.event.data.FIELDS}
+    cells = np.array(["2020-01-01", "NaT"], "M8[ms]")
+    assert json_column(cells, fields["at"]) == ["2020-01-01T00:00:00.000", None]
+    assert json_column(np.array([5, "NaT"], "m8[s]"), fields["took"]) == [5, None]
+    given = given_fields({"at": "2020-01-01", "took": 7}, fields)
+    world.event.set_at(0, given["at"])
+    world.event.set_took(0, given["took"])
+    assert world.event.row(0) == (ms("2020-01-01"), np.timedelta64(7, "s"))
