@@ -68,7 +68,7 @@ def _check(
 
 
 def _ask(kernel: Node, source: SourceText, locals: Mapping[str, str]) -> None:
-    """Let a kernel do nothing but ask the condition."""
+    """Leave a kernel nothing but the condition to ask."""
     assert isinstance(kernel.value, dict)
     steps = Node([Node("pass", kernel.mark)], kernel.mark)
     kernel.value |= {"where": Node(source.content, source.mark), "steps": steps}

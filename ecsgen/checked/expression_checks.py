@@ -175,8 +175,8 @@ class CheckedExpressions(ExpressionCompiler):
     def _read_twice(self, side: Expression) -> tuple[Expression, Expression]:
         if side.is_constant:
             return side, side
-        operand, kept = _kept(side)
-        return kept, replace(side, evaluate=lambda scope: operand.value)
+        operand, first = _kept(side)
+        return first, replace(side, evaluate=lambda scope: operand.value)
 
     def _connected(self, sign: str, parts: Sequence[Expression]) -> Expression:
         if len(parts) == 1 or all(part.is_scalar for part in parts):

@@ -7,21 +7,40 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
+from ecsgen_testing.reference.effects import Effects
 from ecsgen_testing.reference.expressions import ExpressionCompiler
 from ecsgen_testing.reference.scopes import Place, Scope
+from ecsgen_testing.reference.statements import Signal, Step
 from ecsgen_testing.reference.world import Row
 
 from ecsgen.checked.findings import KINDS, CheckError, Finding
 from ecsgen.checked.schema_texts import Statement, plain
 from ecsgen.checked.value_checks import Kinds
 
-if TYPE_CHECKING:
-    from ecsgen.checked.traces import Follower
-
 _PATIENCE: Final = 10.0
 """Seconds after which a call says how far it is."""
+
+
+class Follower(Protocol):
+    """Listener to the steps of some rows of a kernel."""
+
+    kernel: str
+
+    def begin(self) -> None:
+        """Begin a call of the kernel."""
+
+    def is_meant(self, scope: Scope) -> bool:
+        """Return whether a row's steps are followed."""
+        ...
+
+    def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
+        """Note that a row's `where` was worked out."""
+
+    def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
+        """Run a step, and note what it did."""
+        ...
 
 
 @dataclass(eq=False)
@@ -149,20 +168,27 @@ class Recorder:
         all names'.
         """
         allowed = spot.statement.allowed
-        told = [kind for kind in KINDS if kind in kinds and (kind in self.find or kind in allowed)]
-        if self.muted or not told or told[0] in allowed or not scope.run.world.lives(scope.row):
+        present = [
+            kind for kind in KINDS if kind in kinds and (kind in self.find or kind in allowed)
+        ]
+        if (
+            self.muted
+            or not present
+            or present[0] in allowed
+            or not scope.run.world.lives(scope.row)
+        ):
             return
-        place = spot.node, told[0]
-        known = self._known.get(place)
+        key = spot.node, present[0]
+        known = self._known.get(key)
         if known is not None:
             known.count += 1
             return
         self.muted += 1
-        finding = self._finding(spot, scope, told[0], value, detail, nodes)
+        finding = self._finding(spot, scope, present[0], value, detail, nodes)
         self.muted -= 1
         self._pending.append(finding)
         if not self.stop:
-            self._known[place] = finding
+            self._known[key] = finding
 
     def _finding(
         self,

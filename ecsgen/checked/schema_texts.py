@@ -29,7 +29,7 @@ _ALLOWED: Final = re.compile(r"#\s*allow:([\w ]*)")
 
 @dataclass(frozen=True)
 class _Assignment(SourceText):
-    """What an entry of a schedule does, `set` = `to`, which have places of their own."""
+    """Assignment of a schedule's entry, `set` = `to`, which have places of their own."""
 
     set: SourceText
     to: SourceText
@@ -124,7 +124,7 @@ class SchemaTexts:
         """Of settings, by entries of schedules."""
 
     def _add(self, kernel: ReferenceKernel, written: Kernel, texts: Iterable[SourceText]) -> None:
-        """Let a kernel have steps that know their texts."""
+        """Give a kernel steps that know their texts."""
         self.written[kernel], kernel.steps = written, []
         for text in texts:
             body = text.steps()

@@ -27,7 +27,7 @@ _LIKE: Final = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 class Follower:
-    """Whose steps of a kernel are followed, until it is cancelled."""
+    """Listener to the steps of some rows of a kernel, until it is cancelled."""
 
     def __init__(self, recorder: Recorder, kernel: str, who: object, row: object) -> None:
         """`who`: entities or ids, `row`: numbers; neither: the first row of a call that acts."""
@@ -35,7 +35,7 @@ class Follower:
         self._who, self._numbers = _numbers(who, "who"), _numbers(row, "row")
         self._first: Row | None = None
         self.lines: list[str] = []
-        """What happened since the row's first line."""
+        """Lines of the row that runs."""
         self._headed: Scope | None = None
         self._headed_blocks = set[Statement]()
         """Blocks whose heads have their lines, while they run."""
@@ -248,9 +248,9 @@ class _Before:
     def _written(self, value: ast.expr, recorder: Recorder) -> str:
         """Return the new value of a field, or who is sent a message."""
         assert self._target is not None
-        place = self._target.place
-        assert place is not None
-        if place.is_own or not place.component:
+        written = self._target.place
+        assert written is not None
+        if written.is_own or not written.component:
             known = dict[str, Any]()
             match self._statement.node:
                 case ast.AugAssign(target, sign):
@@ -258,7 +258,7 @@ class _Before:
                     known[ast.unparse(target)] = self._old
             new = self._equation(value, self._read(), known)
             return f"{new}  (was {self._old})"
-        row, filled = place.find(self._scope), self._filled(value)
+        row, filled = written.find(self._scope), self._filled(value)
         if row is None:
             whom = "nobody"
         elif row.owner:
@@ -344,16 +344,16 @@ def shown(value: Value, names: Names) -> str:
     if value.shape:
         cells = [shown(Value(value.type, cell), names) for cell in value.data]
         return f"[{', '.join(cells)}]"
-    one = value.one
+    number = value.one
     members = names.schema.enums.get(value.type, {})
-    for name, number in members.items():
-        if number == one:
+    for name, member in members.items():
+        if member == number:
             return f"{value.type}.{name}"
     if value.type == "entity":
-        return f"{one % 2**32}v{one >> 32}" if one else "0"
+        return f"{number % 2**32}v{number >> 32}" if number else "0"
     if value.is_id:
-        return f"{one:#x}"
-    return f"{one:g}" if isinstance(one, float) else str(one).lower()
+        return f"{number:#x}"
+    return f"{number:g}" if isinstance(number, float) else str(number).lower()
 
 
 def _shortened(text: str) -> str:

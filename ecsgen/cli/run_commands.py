@@ -142,9 +142,9 @@ def _run(target: str, texts: SchemaTexts, open_: Open, *ends: type[Exception]) -
         for world in [world for world in gc.get_objects() if isinstance(world, kind)]:
             blocks.enter_context(open_(world))
         for name in ("__init__", "__setstate__"):  # the latter of copies and pickles
-            begin, own = getattr(kind, name), vars(kind).get(name)
+            begin, defined = getattr(kind, name), vars(kind).get(name)
             setattr(kind, name, opening(begin))
-            undo = [delattr, kind, name] if own is None else [setattr, kind, name, own]
+            undo = [delattr, kind, name] if defined is None else [setattr, kind, name, defined]
             blocks.callback(*undo)
         try:
             result = function()

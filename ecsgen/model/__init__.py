@@ -574,12 +574,12 @@ class Project:
 
 def required_by(names: Iterable[str], components: Mapping[str, Component]) -> tuple[str, ...]:
     """Return the components that some require, and those that these require, each once."""
-    given = tuple(dict.fromkeys(names))
-    found = [*given]
-    for name in found:
+    first = tuple(dict.fromkeys(names))
+    closure = [*first]
+    for name in closure:
         known = [n for n in components[name].requires if n in components]
-        found += [n for n in known if n not in found]
-    return tuple(found[len(given) :])
+        closure += [n for n in known if n not in closure]
+    return tuple(closure[len(first) :])
 
 
 def flat_bundle(bundle: str, bundles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

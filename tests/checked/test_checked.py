@@ -238,8 +238,8 @@ def test_each_place_counts_what_happened(package: Any) -> None:
     with warnings.catch_warnings(action="ignore"), run as check:
         world.pool()
         world.person.chain()
-    found = [(finding.kind, finding.count) for finding in check.findings]
-    assert found == [("wrap", 1), ("zero", 1)]
+    counts = [(finding.kind, finding.count) for finding in check.findings]
+    assert counts == [("wrap", 1), ("zero", 1)]
 
 
 def test_settings_that_schedules_assign(package: Any) -> None:

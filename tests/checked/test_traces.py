@@ -221,7 +221,7 @@ def test_what_cannot_be_followed(
 
 
 @pytest.mark.parametrize(
-    ("kernel", "when", "place", "names"),
+    ("kernel", "when", "line", "names"),
     [
         ("catch", "", 43, {"at_home"}),
         ("catch", "force > 1", 44, {"at_home", "force"}),
@@ -236,7 +236,7 @@ def test_a_pause_has_the_names_of_the_step(
     capsys: pytest.CaptureFixture[str],
     kernel: str,
     when: str,
-    place: int | None,
+    line: int | None,
     names: set[str],
 ) -> None:
     frames = list[dict[str, Any]]()
@@ -253,7 +253,7 @@ def test_a_pause_has_the_names_of_the_step(
             world.catch(0.5)
         else:
             world.person.age(3)
-    assert len(frames) == (place is not None)
+    assert len(frames) == (line is not None)
     for frame in frames:
         others = {"tick", "row", "show", "line", "__name__", "__builtins__"}
         assert frame.keys() - others == names
@@ -268,7 +268,7 @@ def test_a_pause_has_the_names_of_the_step(
         shown = capsys.readouterr().out.splitlines()
         assert shown[0].endswith("Person 1v1 (row 1)")
         # the last line is that of the step before
-        assert frame["line"] == place
+        assert frame["line"] == line
 
 
 @pytest.mark.parametrize(

@@ -213,9 +213,9 @@ WRONG = {
 def test_what_is_refused(text: str) -> None:
     code, line, words = WRONG[text]
     _, diagnostics = checked(text + BODY)
-    (found,) = diagnostics
-    assert (found.code, found.mark.line) == (code, line)
-    assert words in found.message
+    (entry,) = diagnostics
+    assert (entry.code, entry.mark.line) == (code, line)
+    assert words in entry.message
 
 
 def test_random_entities(package: Any) -> None:

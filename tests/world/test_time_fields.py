@@ -57,7 +57,7 @@ def ms(text: str) -> np.datetime64:
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("value", "stored"),
     [
         (np.datetime64("2024-02", "M"), "2024-02-01"),
         (np.datetime64("2024-02-03T04:05:06.007000", "us"), "2024-02-03T04:05:06.007"),
@@ -72,15 +72,15 @@ def ms(text: str) -> np.datetime64:
         ("NaT", "NaT"),
     ],
 )
-def test_times_are_taken_if_they_are_exact(world: Any, given: Any, stored: str) -> None:
-    world.event.set_at(0, given)
+def test_times_are_taken_if_they_are_exact(world: Any, value: Any, stored: str) -> None:
+    world.event.set_at(0, value)
     assert repr(world.event.at(0)) == repr(ms(stored))
-    world.event.data.at = [given, None, given]
+    world.event.data.at = [value, None, value]
     assert list(map(repr, world.event.data.at)) == list(map(repr, map(ms, (stored, "NaT", stored))))
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("value", "error", "message"),
     [
         (5, TypeError, "wanted datetime"),
         (True, TypeError, "wanted datetime"),
@@ -96,13 +96,13 @@ def test_times_are_taken_if_they_are_exact(world: Any, given: Any, stored: str) 
     ],
 )
 def test_no_time_is_changed_silently(
-    world: Any, given: Any, error: type[Exception], message: str
+    world: Any, value: Any, error: type[Exception], message: str
 ) -> None:
     before = world.event.data.at.copy()
     for call in (
-        lambda: world.event.set_at(0, given),
-        lambda: setattr(world.event.data, "at", ["2024-01-01", "2024-01-01", given]),
-        lambda: setattr(world.settings, "start", given),
+        lambda: world.event.set_at(0, value),
+        lambda: setattr(world.event.data, "at", ["2024-01-01", "2024-01-01", value]),
+        lambda: setattr(world.settings, "start", value),
     ):
         with pytest.raises(error, match=message):
             call()
@@ -191,7 +191,7 @@ def test_json_has_iso_text_and_null(world: Any) -> None:
     cells = np.array(["2020-01-01", "NaT"], "M8[ms]")
     assert json_column(cells, fields["at"]) == ["2020-01-01T00:00:00.000", None]
     assert json_column(np.array([5, "NaT"], "m8[s]"), fields["took"]) == [5, None]
-    given = given_fields({"at": "2020-01-01", "took": 7}, fields)
-    world.event.set_at(0, given["at"])
-    world.event.set_took(0, given["took"])
+    value = given_fields({"at": "2020-01-01", "took": 7}, fields)
+    world.event.set_at(0, value["at"])
+    world.event.set_took(0, value["took"])
     assert world.event.row(0) == (ms("2020-01-01"), np.timedelta64(7, "s"))

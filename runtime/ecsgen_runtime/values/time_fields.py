@@ -14,7 +14,7 @@ from ..base.errors import short_repr
 from .field_types import Field
 
 DatetimeLike: TypeAlias = np.datetime64 | date | str | None
-"""What a setter of a datetime takes; None is NaT."""
+"""Values that a setter of a datetime takes; None is NaT."""
 TimedeltaLike: TypeAlias = np.timedelta64 | timedelta | None
 
 _ISO: Final = re.compile(
@@ -96,11 +96,11 @@ class TimeField(Field):
         common = gcd(numerator, denominator)
         factor, divisor = numerator // common, denominator // common
         ticks = array.view(np.int64)
-        whole = ticks // divisor if divisor <= _MOST else np.zeros_like(ticks)
-        self._refuse(whole * divisor != ticks, is_nat, array, ValueError)
+        quotients = ticks // divisor if divisor <= _MOST else np.zeros_like(ticks)
+        self._refuse(quotients * divisor != ticks, is_nat, array, ValueError)
         most = _MOST // factor
-        self._refuse((whole > most) | (whole < -most), is_nat, array, OverflowError)
-        times = np.asarray((whole * factor).view(self.dtype))
+        self._refuse((quotients > most) | (quotients < -most), is_nat, array, OverflowError)
+        times = np.asarray((quotients * factor).view(self.dtype))
         times[is_nat] = self._nat
         return times
 

@@ -13,9 +13,9 @@ Required: TypeAlias = Mapping[type[Any], tuple[type[Any], ...]]
 """By row class, all that a component requires, and what these require."""
 
 
-def find_missing(required: Required, given: Iterable[type[Any]]) -> list[Any]:
-    """Return the row classes that some require, without those that are given."""
-    kinds = dict.fromkeys(given)
+def find_missing(required: Required, present: Iterable[type[Any]]) -> list[Any]:
+    """Return the row classes that some require, without those that are there."""
+    kinds = dict.fromkeys(present)
     wanted = dict.fromkeys(other for kind in kinds for other in required.get(kind, ()))
     return [kind for kind in wanted if kind not in kinds]
 
@@ -36,8 +36,8 @@ class RequiringWorld(EntityViewWorld):
         return super().create(*rows, *(kind() for kind in missing))
 
     def _spawn(self, n: int, components: SpawnFields) -> EntityArray:
-        given = [kind for kind, fields in components.items() if fields is not None]
-        missing: SpawnFields = {kind: {} for kind in find_missing(self._REQUIRED, given)}
+        named = [kind for kind, fields in components.items() if fields is not None]
+        missing: SpawnFields = {kind: {} for kind in find_missing(self._REQUIRED, named)}
         return super()._spawn(n, {**components, **missing})
 
 

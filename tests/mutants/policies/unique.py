@@ -24,8 +24,8 @@ GROUPS = (
             "written rows repeat a value", r"if len\(rows_by_key\) < len\(pairs\):", "if False:"
         ),
         Mutant("a value of another row is taken", r"if stays\.any\(\):", "if False:"),
-        Mutant("NaN is found", r"if key == key:", "if True:"),
-        Mutant("many NaN are values", r"cells = cells\[cells == cells\]"),
+        Mutant("NaN is found", r"if key == key and .*:", "if True:"),
+        Mutant("many NaN are values", r"cells == cells if .* else ", "slice(None) or "),
         Mutant("values are found that went", r"self\.rows\.pop\(.*\)"),
         Mutant("loading finds nothing", r"self\._index_rows\(self\._used_rows\(\)\)"),
         Mutant("what is written has the old values", r"index\.rows\.update\(fresh\)"),
