@@ -313,8 +313,8 @@ POLICIES: list[Case] = [
 def linked(name: str, old: str, new: str, code: str = "") -> Case:
     """A change of the network of rows, which stands on line 6."""
     ends = {"a": "entity", "b": "entity"}
-    pair = (component(f"network: {text}\n" if text else "", **ends) for text in (old, new))
-    return Case(name, *pair, code=code)
+    first, then = (component(f"network: {text}\n" if text else "", **ends) for text in (old, new))
+    return Case(name, first, then, code=code)
 
 
 NETWORKS: list[Case] = [
