@@ -39,6 +39,7 @@ class View:
             raise TypeError('charts: wanted a list of lists: [["sheep", "wolves"], ["grass"]]')
 
     def as_json(self) -> dict[str, Json]:
+        """Return the choices for the page."""
         return asdict(self)
 
 

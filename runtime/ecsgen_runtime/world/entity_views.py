@@ -58,6 +58,9 @@ class EntityViewWorld(WorldBase):
             StructureLockedError: a manager of a row is locked.
             CapacityError: no index or row is left.
         """
+        return self._create_one(rows)
+
+    def _create_one(self, rows: Sequence[tuple[Any, ...]]) -> Entity:
         entity = self._create_plain(rows)
         if entity is not None:
             return entity

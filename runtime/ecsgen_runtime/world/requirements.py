@@ -33,7 +33,7 @@ class RequiringWorld(EntityViewWorld):
         Raises what a world without requirements does; then there is no new entity.
         """
         missing = find_missing(self._REQUIRED, map(type, rows))
-        return super().create(*rows, *(kind() for kind in missing))
+        return self._create_one((*rows, *(kind() for kind in missing)))
 
     def _spawn(self, n: int, components: SpawnFields) -> EntityArray:
         named = [kind for kind, fields in components.items() if fields is not None]
