@@ -60,7 +60,7 @@ class EntityViewWorld(WorldBase):
         """
         return self._create_one(rows)
 
-    def _create_one(self, rows: Sequence[tuple[Any, ...]]) -> Entity:
+    def _create_one(self, rows: tuple[tuple[Any, ...], ...]) -> Entity:
         entity = self._create_plain(rows)
         if entity is not None:
             return entity
