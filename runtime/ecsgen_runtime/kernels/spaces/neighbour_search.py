@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,6 +339,17 @@ class NeighbourPairs:
         return [(pair_values[index], out[index]) for index in np.ndindex(shape)]
 
 
+class PairSource(Protocol):
+    """Pairs of rows and their neighbours, in space or by links."""
+
+    asking: RowArray
+    members: Any
+
+    def blocks(self) -> Iterator[NeighbourPairs]:
+        """Iterate over all pairs; each asking row is in one block."""
+        ...
+
+
 class NeighbourBlocks:
     """Blocks of a kernel: pairs, fields of the asking rows, former fields of their neighbours by
     pair, and working memory of rows and of pairs.
@@ -351,7 +362,7 @@ class NeighbourBlocks:
 
     def __init__(
         self,
-        search: NeighbourSearch,
+        search: PairSource,
         columns: Sequence[BlockColumn],
         others: Sequence[BlockColumn],
         working: Sequence[ScratchSpec],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import Entity, EntityArray, RowArray
+from ...base.locks import mark_broken
 from ...base.specialisation import NO_SLOTS
 from ...entities.entity_pool import single_entity_array
 from ...tables.columns import used_among
@@ -41,9 +42,16 @@ class References(Manager):
         for name, rows in referring.items():
             if self.ON_DELETE[name] and len(rows):
                 removed = np.union1d(removed, rows)
-        for name, rows in referring.items():
-            if not self.ON_DELETE[name] and len(rows):
-                self._clear(name, np.setdiff1d(rows, removed, assume_unique=True))
+        cleared = {
+            name: np.setdiff1d(rows, removed, assume_unique=True)
+            for name, rows in referring.items()
+            if not self.ON_DELETE[name] and len(rows)
+        }
+        return self._clear_and_destroy(cleared, removed)
+
+    def _clear_and_destroy(self, cleared: Mapping[str, RowArray], removed: RowArray) -> int:
+        for name, rows in cleared.items():
+            self._clear(name, rows)
         return self.destroy_rows(removed)
 
     def _referring(self, name: str, have_died: Test) -> RowArray:
@@ -88,6 +96,16 @@ class CollectedReferences(References):
             self._raise_if_locked()
         removed = self._dead_rows(self.data.entity) if isinstance(self, Owned) else NO_ROWS
         return self._settle(partial(self._referring, have_died=self._are_dead), removed)
+
+    def _clear_and_destroy(self, cleared: Mapping[str, RowArray], removed: RowArray) -> int:
+        try:
+            return super()._clear_and_destroy(cleared, removed)
+        except ExceptionGroup:
+            raise  # of callbacks, when all is done
+        except BaseException:
+            if cleared:
+                mark_broken(self)
+            raise
 
     def _are_dead(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which of k handles are neither 0 nor alive."""
