@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import combinations
@@ -166,14 +167,17 @@ class ChunkStructureCases(Chunked):
             check_fields(subject, getattr(chunk, module).FIELDS)
 
     def test_one_buffer_for_each_chunk(self, w: Any) -> None:
+        count_of = Counter[frozenset[str]]()
         for modules in self.subsets():
             self.created(w, modules, 2)
+            count_of[frozenset(self.with_required(modules))] += 2
         buffers = []
         for chunk in w.archetypes.chunks():
             start = chunk.buffer.__array_interface__["data"][0]
             assert chunk.buffer.dtype == np.uint8
             assert chunk.buffer.nbytes == self.module.CHUNK_BYTES
-            assert chunk.capacity >= chunk.n >= 2
+            held = frozenset(m for m, of in self.members.items() if chunk.has(of.row))
+            assert chunk.capacity >= chunk.n == count_of[held] > 0
             taken = []
             for column in chunk._columns:
                 if column.dtype.hasobject:

@@ -262,12 +262,12 @@ def test_a_pause_has_the_names_of_the_step(
         person = row.Person if kernel == "catch" else row
         assert person.k == 2
         assert dir(row) == ["Person"] if kernel == "catch" else "k" in dir(row)
-        assert "k=2" in repr(row) or "Person" in repr(row)
+        assert repr(person).startswith("<Person: ")
+        assert "k=2" in repr(person)
         with pytest.raises(AttributeError, match="has no 'nothing'"):
             person.nothing  # noqa: B018
         shown = capsys.readouterr().out.splitlines()
         assert shown[0].endswith("Person 1v1 (row 1)")
-        # the last line is that of the step before
         assert frame["line"] == line
 
 
