@@ -236,7 +236,7 @@ class OccupancyIndex:
         return count
 
 
-class LiveOccupancy:
+class LiveOccupancy(OccupancyIndex):
     """Occupants of each cell now, in the order of their arrival."""
 
     def __init__(self, manager: Occupant) -> None:
@@ -335,7 +335,7 @@ class ExclusiveOccupancy(LiveOccupancy):
         self._clear(cell)
 
 
-def occupancy_index(manager: Occupant) -> OccupancyIndex | LiveOccupancy:
+def occupancy_index(manager: Occupant) -> OccupancyIndex:
     """Return the occupants of each cell before the kernel; O(n) where few rows stand on a large
     grid, else O(n + cells)."""
     if manager.has_few_rows:
@@ -353,7 +353,7 @@ def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
     return occupancy
 
 
-def first_occupant_before(occupancy: OccupancyIndex | LiveOccupancy, id: Any, cells: int) -> int:
+def first_occupant_before(occupancy: OccupancyIndex, id: Any, cells: int) -> int:
     """Return the first row on a cell by its id; -1 if there is no row or no such cell."""
     cell = int(id) - FIRST_CELL
     return occupancy.first(cell) if 0 <= cell < cells else -1
@@ -386,9 +386,7 @@ def cell_has_capacity(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacit
     return 0 <= cell < axes.cells and not (capacity and occupancy.count(cell) >= capacity)
 
 
-def is_full_now(
-    occupancy: OccupancyIndex | LiveOccupancy, axes: GridAxes, id: Any, capacity: int
-) -> bool:
+def is_full_now(occupancy: OccupancyIndex, axes: GridAxes, id: Any, capacity: int) -> bool:
     """Return True if a cell has no room for one more row, or is none."""
     cell = int(id) - FIRST_CELL
     return not 0 <= cell < axes.cells or occupancy.count(cell) >= capacity
@@ -419,7 +417,7 @@ def id_of_cell(cell: int) -> int:
     return FIRST_CELL + int(cell)
 
 
-def is_occupied_before(occupancy: OccupancyIndex | LiveOccupancy, cell: int) -> bool:
+def is_occupied_before(occupancy: OccupancyIndex, cell: int) -> bool:
     """Return True if a cell had a row before the kernel."""
     return occupancy.count(cell) > 0
 
