@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ecsgen_runtime.kernels.grids import cell_occupancy
-from ecsgen_runtime.kernels.grids.cell_occupancy import CellNeighbourhood
+from ecsgen_runtime.kernels.grids import cell_geometry
+from ecsgen_runtime.kernels.grids.cell_geometry import CellNeighbourhood
 from ecsgen_runtime.kernels.grids.grid_layout import HOODS, GridLayout
 
 from ecsgen.config import BACKENDS
@@ -14,7 +14,7 @@ from tests.support.world_package import world_package
 
 @pytest.mark.parametrize("hood", HOODS)
 def test_occupied_cells_are_found_as_cells_are(hood: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_occupancy, "_SEARCHED", -1000)
+    monkeypatch.setattr(cell_geometry, "_SEARCHED", -1000)
     random = np.random.default_rng(3)
     for _ in range(60):
         axes = 2 if hood == "hex" else int(random.integers(1, 4))

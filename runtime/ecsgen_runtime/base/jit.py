@@ -109,7 +109,7 @@ ON_ONE_CORE: Final = _is_one_core_asked()
 """True if no kernel may use several cores."""
 
 CONSTANTS_OF: Final = (
-    "kernels/grids/cell_occupancy.py",
+    "kernels/grids/cell_geometry.py",
     "base/handles.py",
     "kernels/random_streams.py",
     "kernels/reductions.py",
