@@ -1,8 +1,8 @@
-"""The model and the game that the pages for those who come from mesa and esper tell anew.
+"""Models and games that the pages for those who come from elsewhere tell anew.
 
     python benchmarks/moved.py [--sizes N ...] [--steps N] [--rounds N] [--backends NAME ...]
 
-What is run is the code of the pages docs/from-mesa.md and docs/from-esper.md.
+What is run is the code of the pages docs/from-*.md; NetLogo and Agents.jl are not.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def texts(page: str) -> dict[str, str]:
-    """Return the first block of each language; the other program is the one called `text`."""
+    """Return the blocks of each language as one; the other program is the one called `text`."""
     by_language: dict[str, str] = {}
     for language, text in BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8")):
-        by_language.setdefault(language, text)
+        by_language[language] = by_language.get(language, "") + text
     return by_language
 
 
@@ -55,13 +55,16 @@ def stepping(make: Callable[[int], Callable[[], object]], size: int, steps: int)
 
 def cases(folder: Path, sizes: list[int], steps: int, backends: list[Backend]) -> Iterator[Case]:
     """Yield a case for each program and size."""
-    for name in ("mesa", "esper"):
+    for name in ("mesa", "esper", "numpy", "netlogo", "agents-jl"):
         page = texts(f"from-{name}.md")
         schema = folder / f"{name}.yaml"
         schema.write_text(page["yaml"], encoding="utf-8")
         built = packages(folder, backends, schema)
-        makers = {f"ecsgen, {b}": defined(page["python"], p)["begin"] for b, p in built.items()}
-        if library_or_none(name) is not None:
+        programs = {b: defined(page["python"], package) for b, package in built.items()}
+        makers = {f"ecsgen, {b}": program["begin"] for b, program in programs.items()}
+        if name == "numpy":
+            makers["by hand"] = next(iter(programs.values()))["begin_by_hand"]
+        elif name in ("mesa", "esper") and library_or_none(name) is not None:
             makers[name] = defined(page["text"])["begin"]
         for size in sizes:
             runs = {who: stepping(make, size, steps) for who, make in makers.items()}
