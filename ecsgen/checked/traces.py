@@ -186,14 +186,13 @@ class RowNow:
     def __getattr__(self, name: str) -> Any:
         if not self._component and name in self._scope.rows:
             return RowNow(self._scope, name)
-        row = self._scope.rows.get(self._component)
-        if row is None or name not in row.cells:
-            raise AttributeError(f"{self!r} has no {name!r}, or the kernel does not use it")
-        return plain(row.cells[name])
+        if not self._component or name not in self.__dir__():
+            raise AttributeError(f"{self!r} has no {name!r}")
+        return plain(self._scope.rows[self._component].cells[name])
 
     def __dir__(self) -> Iterable[str]:
-        rows = self._scope.rows
-        return [*rows[self._component].cells] if self._component else [*rows]
+        schema = self._scope.run.world.schema
+        return schema.components[self._component].fields if self._component else self._scope.rows
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__dir__())

@@ -66,6 +66,7 @@ def check_run(
       …
 
     Ends with 0 if nothing was found, 1 for findings, 2 for what is no program to check.
+    docs/debugging.md says what to do with a finding, and has tools for other doubts.
     """
     from ecsgen.checked.check import checking
     from ecsgen.checked.findings import USUAL, CheckError, check_kinds
@@ -99,6 +100,8 @@ def time_(context: click.Context, target: str) -> None:
       name          within     calls    seconds   share    longest     ns/row
       day                        100     0.0412   61.3%   0.001220        0.0
       Person.catch  day          100     0.0371   55.2%   0.001104      371.2
+
+    docs/debugging.md has tools for other doubts.
     """
     from ecsgen.checked.times import Times, timing
 

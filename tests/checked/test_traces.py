@@ -243,7 +243,9 @@ def test_a_pause_has_the_names_of_the_step(
 
     def stop() -> None:
         frame = sys._getframe(1)
-        frames.append({**frame.f_locals, "line": frame.f_lineno + 1})
+        row = frame.f_locals["row"]
+        work = getattr(row, "Person", row).work  # which no step has read
+        frames.append({**frame.f_locals, "line": frame.f_lineno + 1, "work": work})
         frame.f_locals["show"]()
 
     monkeypatch.setattr(sys, "breakpointhook", stop)
@@ -255,12 +257,13 @@ def test_a_pause_has_the_names_of_the_step(
             world.person.age(3)
     assert len(frames) == (line is not None)
     for frame in frames:
-        others = {"tick", "row", "show", "line", "__name__", "__builtins__"}
+        others = {"tick", "row", "show", "line", "work", "__name__", "__builtins__"}
         assert frame.keys() - others == names
         row = frame["row"]
         assert frame["tick"] == 0
         person = row.Person if kernel == "catch" else row
         assert person.k == 2
+        assert frame["work"] == 4
         assert dir(row) == ["Person"] if kernel == "catch" else "k" in dir(row)
         assert repr(person).startswith("<Person: ")
         assert "k=2" in repr(person)

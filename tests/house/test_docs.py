@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
 FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
+DEBUGGER = re.compile(r"^\(Pdb\) (.*\n?)", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
 
@@ -241,11 +242,16 @@ def test_walk(page: Path, project: Path) -> None:
             session = {}  # whoever types a command has left Python
             forget(project)
             for words, expected in commands(block):
-                assert type_in(words).strip().endswith(expected), words
+                typed = DEBUGGER.findall(expected)
+                shown = type_in(words, "".join(typed)).strip()
+                assert shown.endswith(DEBUGGER.sub("(Pdb) ", expected).strip()), words
 
 
-def type_in(words: list[str]) -> str:
-    """Run a command of a walk, in its project; what installs something or takes long, in part."""
+def type_in(words: list[str], lines: str) -> str:
+    """Run a command of a walk, in its project; what installs something or takes long, in part.
+
+    `lines`: what is typed while it runs.
+    """
     settings = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
     program, *arguments = words[len(settings) :]
     if program == "ecsgen":
@@ -260,6 +266,7 @@ def type_in(words: list[str]) -> str:
         [sys.executable, *module, *arguments],
         capture_output=True,
         text=True,
+        input=lines,
         env={**os.environ, **settings},
     )
     stops = any(word.startswith("error:") for word in arguments)  # at the first such warning
