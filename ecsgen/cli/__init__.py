@@ -12,11 +12,18 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import inspect_command, run_commands, warm_command
+from ecsgen.cli import inspect_command, provenance_commands, run_commands, warm_command
 from ecsgen.cli.commands import USAGE, complete_for_shell, ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["ecsgen", "inspect_command", "main", "run_commands", "warm_command"]
+__all__ = [
+    "ecsgen",
+    "inspect_command",
+    "main",
+    "provenance_commands",
+    "run_commands",
+    "warm_command",
+]
 
 FAULT = 3
 INTERRUPTED = 130

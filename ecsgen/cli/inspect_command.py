@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ecsgen.cli.commands import ecsgen
-from ecsgen.cli.programs import find_target, raise_program_error
+from ecsgen.cli.programs import ProgramWorld, find_target, find_world, raise_program_error
 from ecsgen.config import UsageError
 
 if TYPE_CHECKING:
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 
 _STEPS = click.IntRange(0)
 _EVERY = click.IntRange(1)
-
-
-class _Target(NamedTuple):
-    """The world that a target names."""
-
-    world: Any
-    make: Callable[..., Any] | None = None
-    """The function that made the world, if one did, and the step that it returned."""
-    step: Callable[..., object] | None = None
-    folder: Path | None = None
-    """Where a saved world was."""
 
 
 @ecsgen.command()
@@ -97,7 +86,7 @@ def film(
     _require_extra()
     if ":" not in target:
         raise UsageError(f"wanted MODULE:ATTR, not {target!r}")
-    with _served(target, _of_module(target), step, view) as inspector:
+    with _served(target, find_world(target), step, view) as inspector:
         _write(_recorded(inspector, step or target, steps, every), output)
 
 
@@ -109,7 +98,7 @@ def _require_extra() -> None:
 
 
 def _served(
-    target: str, target_world: _Target, step: str | None, view: str | None, **options: Any
+    target: str, target_world: ProgramWorld, step: str | None, view: str | None, **options: Any
 ) -> Inspector:
     """Serve a world. UsageError for options that do not fit it."""
     from ecsgen.inspector import View, serve
@@ -148,33 +137,18 @@ def _write(film: Film, path: str) -> None:
 
 
 @contextmanager
-def _world(target: str, *, verify: bool) -> Iterator[_Target]:
+def _world(target: str, *, verify: bool) -> Iterator[ProgramWorld]:
     """Yield what a target names."""
     file = Path(target)
     if ":" in target and not file.exists():
-        yield _of_module(target)
+        yield find_world(target)
         return
     from ecsgen.inspector.saved_worlds import load_saved, refuse_pickle
 
     refuse_pickle(file)
     with TemporaryDirectory(prefix="ecsgen-") as folder:
         world = load_saved(file, Path(folder), verify=verify)
-        yield _Target(world, folder=file.absolute().parent)
-
-
-def _of_module(name: str) -> _Target:
-    target = find_target(name, "a world")
-    make = target if callable(target) and not _is_world(target) else None
-    try:
-        world = target if make is None else make()
-    except Exception:
-        raise_program_error(name)
-    step = None
-    if isinstance(world, tuple):  # (world, step), as `make` may return
-        world, step = world
-    if not _is_world(world):
-        raise UsageError(f"{name} is not a world, and returns none: {type(world).__name__}")
-    return _Target(world, make, step)
+        yield ProgramWorld(world, folder=file.absolute().parent)
 
 
 def _step_of(world: WorldBase, target: str, name: str) -> Callable[..., object]:
@@ -187,7 +161,3 @@ def _step_of(world: WorldBase, target: str, name: str) -> Callable[..., object]:
     if not callable(owner):
         raise UsageError(f"--step: neither the world nor its module has a function {name!r}")
     return cast("Callable[..., object]", owner)
-
-
-def _is_world(candidate: object) -> bool:
-    return isinstance(getattr(type(candidate), "MANAGERS", None), tuple)

@@ -1,14 +1,28 @@
-"""Programs that commands run: what `MODULE:ATTR` names."""
+"""Programs that commands run, and packages that they look at."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from ecsgen.config import UsageError
+from ecsgen.config import UsageError, shown
+from ecsgen.files.manifest import BrokenManifestError, Manifest, read
+from ecsgen.files.output_paths import MANIFEST
+
+
+class ProgramWorld(NamedTuple):
+    """A world that a target names."""
+
+    world: Any
+    make: Callable[..., Any] | None = None
+    """The function that made the world, if one did, and the step that it returned."""
+    step: Callable[..., object] | None = None
+    folder: Path | None = None
+    """Where a saved world was."""
 
 
 def find_target(name: str, wanted: str) -> Any:
@@ -36,3 +50,37 @@ def raise_program_error(target: str) -> NoReturn:
     """Print the traceback of the program's own error, and raise UsageError."""
     traceback.print_exc()
     raise UsageError(f"{target} failed: see above")
+
+
+def find_world(name: str) -> ProgramWorld:
+    """Return the world that `MODULE:ATTR` names: itself, or what a function there returns."""
+    target = find_target(name, "a world")
+    make = target if callable(target) and not is_world(target) else None
+    try:
+        world = target if make is None else make()
+    except Exception:
+        raise_program_error(name)
+    step = None
+    if isinstance(world, tuple):  # (world, step), as `make` may return
+        world, step = world
+    if not is_world(world):
+        raise UsageError(f"{name} is not a world, and returns none: {type(world).__name__}")
+    return ProgramWorld(world, make, step)
+
+
+def is_world(candidate: object) -> bool:
+    """Return whether something is a world, of whatever package."""
+    return isinstance(getattr(type(candidate), "MANAGERS", None), tuple)
+
+
+def built_package(folder: Path) -> Manifest:
+    """Return the manifest of the package in a folder; UsageError if there is none."""
+    try:
+        built = read(folder / MANIFEST)
+    except BrokenManifestError as error:
+        raise UsageError(f"{shown(folder / MANIFEST)}: {error}") from None
+    if built is None:
+        raise UsageError(
+            f"there is no package in {shown(folder)}: wanted the folder that `ecsgen build` writes"
+        )
+    return built

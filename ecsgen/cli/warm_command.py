@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from ecsgen.cli.commands import ecsgen
+from ecsgen.cli.programs import built_package
 from ecsgen.config import UsageError, load_options, shown
-from ecsgen.files import manifest
-from ecsgen.files.output_paths import MANIFEST
 
 FAILED = 1
 """Exit status: something could not be compiled."""
@@ -69,14 +68,7 @@ def warm_(context: click.Context, package: Path | None, jobs: int | None) -> Non
 
 def _check_package(folder: Path) -> None:
     """Raise UsageError unless a folder has a package that numba compiles, and numba is there."""
-    try:
-        built = manifest.read(folder / MANIFEST)
-    except manifest.BrokenManifestError as error:
-        raise UsageError(f"{shown(folder / MANIFEST)}: {error}") from None
-    if built is None:
-        raise UsageError(
-            f"there is no package in {shown(folder)}: wanted the folder that `ecsgen build` writes"
-        )
+    built = built_package(folder)
     if built.backend != "numba":
         raise UsageError(
             f"the package in {shown(folder)} was built for {built.backend}, which compiles"

@@ -76,7 +76,7 @@ WORLD_NAMES: Final[Names] = {
     "worlds have": _words(
         "entities spawn destroy destroy_many destroy_later flush gc collect components "
         "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
-        "MANAGERS QUERIES GROUPS BUNDLES seed tick records settings"
+        "provenance MANAGERS QUERIES GROUPS BUNDLES seed tick records settings"
     ),
     "the library calls": _words(
         "all_managers archetype_store CAN_ACCELERATE CHUNKED collecting_managers json_state "

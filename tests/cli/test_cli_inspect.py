@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ecsgen.cli import inspect_command as inspecting
+from ecsgen.cli.programs import is_world
 from ecsgen.config import UsageError
 from ecsgen.inspector import Inspector
 from ecsgen.inspector.saved_worlds import load_saved, schema_text
@@ -261,8 +261,8 @@ def test_a_step_that_cannot_run(ecsgen: Project, step: str, message: str) -> Non
 
 
 def test_what_a_world_is() -> None:
-    assert inspecting._is_world(World())
-    assert not inspecting._is_world(World)
+    assert is_world(World())
+    assert not is_world(World)
 
 
 FLOCK = """

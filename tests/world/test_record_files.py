@@ -140,7 +140,9 @@ def test_a_folder_has_one_writer_at_a_time(world: Any, tmp_path: Path) -> None:
     other.records.population.write()
     other.records.close()
     assert parts(tmp_path, "population") == ["00000.csv", "00001.csv"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["herd", "other", "population"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("herd", "other", "population", "provenance.jsonl")
+    ]
 
 
 def test_who_is_gone_or_was_refused_keeps_nobody_away(world: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from ..values.interchange import require_pyarrow
 _Enum: TypeAlias = type[IntEnum | IntFlag]
 
 if TYPE_CHECKING:
+    from ..base.provenance import Provenance
 
     class LinesInMemory(Protocol):
         """A table that a world records."""
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final = ("parquet", "csv")
+ORIGIN: Final = "provenance.jsonl"
+"""The file of a folder with a line for each time that records were opened there."""
 _PART: Final = re.compile(rf"(\d{{5,}})\.({'|'.join(FORMATS)})")
 """The name of a file of a table."""
 
@@ -50,7 +54,13 @@ class RecordFiles:
     __slots__ = ("_folder", "_format", "_held", "_lock_error", "_next", "lines")
 
     def __init__(
-        self, folder: str, format: str, lines: int, tables: Sequence[str], append: bool
+        self,
+        folder: str,
+        format: str,
+        lines: int,
+        tables: Sequence[str],
+        append: bool,
+        origin: Callable[[], Provenance],
     ) -> None:
         if format not in FORMATS:
             raise ValueError(f"format {format!r}, wanted {' or '.join(map(repr, FORMATS))}")
@@ -75,6 +85,11 @@ class RecordFiles:
                 if numbers and not append:
                     raise FileExistsError(f"{where} has files of the table {name}")
                 self._next[name] = max(numbers, default=-1) + 1
+            line = json.dumps(origin())
+            with open(
+                os.path.join(folder, ORIGIN), "a" if append else "w", encoding="ascii"
+            ) as file:
+                print(line, file=file)
             for name in tables:
                 os.makedirs(os.path.join(folder, name), exist_ok=True)
             self._held = self._held.pop_all()

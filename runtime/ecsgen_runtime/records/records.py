@@ -18,6 +18,7 @@ from ..tables.columns import owner_column
 from ..world.ticking import TickingWorld
 
 if TYPE_CHECKING:
+    from ..base.provenance import Provenance
     from ..managers.policies.owners import Owned
     from ..tables.placement import RowsOrSlice
     from ..world.queries.query import QueryMatch
@@ -214,7 +215,8 @@ class Records:
         Whenever a table has `lines` lines or more, those in memory now among them, all of them
         become its next file, and leave memory. A file is complete or not there, also if the
         process is killed. With `append` the numbers of files that are there go on. Neither
-        copies nor saved worlds have the folder open.
+        copies nor saved worlds have the folder open. `folder/provenance.jsonl` gets a line
+        with the world's `provenance()`. O(bytes of the world).
 
         Raises:
             FileExistsError: there are files of a table, without `append`.
@@ -222,6 +224,7 @@ class Records:
             ValueError: another format, `lines` below 1, or records are open already.
             TypeError: `lines` is no integer.
             ImportError: there is no pyarrow to write Parquet.
+            StructureLockedError: a callback is running.
             OSError: as for every folder.
         """
         from .record_files import RecordFiles
@@ -231,7 +234,7 @@ class Records:
             raise ValueError(f"{type(world).__name__}: records are open; `close()` first")
         folder = world._record_folder(os.path.abspath(os.fsdecode(folder)))
         names = [*world._RECORD_TABLES]
-        world._record.files = RecordFiles(folder, format, lines, names, append)
+        world._record.files = RecordFiles(folder, format, lines, names, append, world.provenance)
         for name in names:
             world._pass_on(name)
 
@@ -259,6 +262,10 @@ class RecordingWorld(TickingWorld):
     __slots__ = ()
 
     _RECORD_TABLES: ClassVar[Mapping[str, type[RecordedTable]]] = {}
+
+    if TYPE_CHECKING:  # every generated world is a SnapshotWorld, too
+
+        def provenance(self) -> Provenance: ...
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()

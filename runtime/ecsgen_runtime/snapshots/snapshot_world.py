@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 from .saved_world import SavedWorld
 
 if TYPE_CHECKING:
+    from ..base.provenance import Provenance
     from .documents import Codec
     from .migration_view import Snapshot
 
@@ -65,6 +66,20 @@ class SnapshotWorld(SavedWorld):
         from .saving import plan_of
 
         return plan_of(self, codecs, verify).to_bytes()
+
+    def provenance(self) -> Provenance:
+        """Return what the world came from, as JSON can hold it; O(bytes).
+
+        Digests of the package and its schemas, versions, platform, seed, tick, and a digest
+        of the world: the SHA-256 of what `save` writes, with columns of objects left out.
+        `ecsgen verify` compares a file that has it with what is here.
+
+        Raises:
+            StructureLockedError: a callback is running.
+        """
+        from .world_provenance import provenance_of_world
+
+        return provenance_of_world(self, self._schema().__package__ or "")
 
     @classmethod
     def load(

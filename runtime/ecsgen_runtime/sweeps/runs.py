@@ -20,8 +20,8 @@ import numpy as np
 from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
 from ..base.file_locks import file_lock
+from ..base.provenance import Provenance, differences
 from ..kernels.random_streams import call_key
-from .provenance import Provenance, differences
 from .results import (
     COLUMN_TYPES,
     TYPE_NAMES,
@@ -283,7 +283,8 @@ def _parsed(
     try:
         entry = json.loads(line)
         if "sweep" in entry:
-            return {kind: dict(entry["sweep"][kind]) for kind in ("code", "versions")}
+            head = entry["sweep"]
+            return {"code": dict(head["code"]), "versions": dict(head["versions"])}
         key = json_text(entry["parameters"]), int(entry["replicate"])
         is_ours = seed_of(seed, *key, common) == entry["seed"]
         result = None if "error" in entry else _result(entry)

@@ -18,8 +18,8 @@ from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
 from ..base.text import format_count, format_list
 from ..values.interchange import require_pyarrow
+from .model_code import provenance_of
 from .processes import RunExecutor, available_cores, in_executor, in_processes
-from .provenance import provenance_of
 from .results import Column, Result, concatenate_columns
 from .runs import OF_RUNS, Journal, Model, Outcome, Parameters, Run, RunKey, Stale, all_runs
 

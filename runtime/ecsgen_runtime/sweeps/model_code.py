@@ -1,4 +1,4 @@
-"""Provenance of a model's runs: its code, the packages that it uses, and versions.
+"""Code of a model: digests of its functions, of what they use, and of generated packages.
 
 Code is identified by its bytecode, which functions that were typed in have, too, and which is
 what runs, whatever has become of the text meanwhile.
@@ -6,7 +6,6 @@ what runs, whatever has become of the text meanwhile.
 
 from __future__ import annotations
 
-import platform
 import re
 import sys
 from collections.abc import Callable, Hashable
@@ -14,18 +13,13 @@ from contextlib import suppress
 from dis import get_instructions
 from functools import partial
 from hashlib import sha256
-from importlib import import_module, metadata, resources
+from importlib import import_module, resources
 from io import BytesIO
 from pickle import Pickler
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-import numpy as np
-
-from ..base.version import __version__
-
-Provenance: TypeAlias = dict[str, dict[str, str]]
-"""Digests of `code` by name, and `versions`."""
+from ..base.provenance import Provenance, package_digest, versions
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
@@ -33,25 +27,7 @@ _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
 
 def provenance_of(model: Callable[..., Any]) -> Provenance:
     """Return what identifies a model, alike in each process; O(its code)."""
-    versions = {"Python": platform.python_version(), "numpy": np.__version__}
-    versions |= {"ecsgen-runtime": __version__}
-    versions |= {"platform": f"{platform.system()} {platform.machine()}"}
-    with suppress(metadata.PackageNotFoundError):
-        versions["numba"] = metadata.version("numba")
-    return {"code": _ModelCode(model).digests, "versions": versions}
-
-
-def differences(then: Provenance | None, now: Provenance) -> list[str]:
-    """Return the differences from the provenance in a file, in words."""
-    if then is None:
-        return ["it does not say of what model"]
-    changes = {"code": "{} is another one", "versions": "{} {} then, {} now"}
-    return [
-        text.format(name, then[kind].get(name, "none"), now[kind].get(name, "none"))
-        for kind, text in changes.items()
-        for name in sorted(then[kind] | now[kind])
-        if then[kind].get(name) != now[kind].get(name)
-    ]
+    return {"code": _ModelCode(model).digests, "versions": versions()}
 
 
 class _ModelCode:
@@ -150,9 +126,7 @@ class _ModelCode:
         top, package = module.partition(".")[0], _package_of(module)
         if package:
             if f"package {package}" not in self.digests:
-                files = sorted(resources.files(package).iterdir(), key=lambda f: f.name)
-                texts = {f.name: f.read_bytes() for f in files if f.name.endswith(".py")}
-                self._note(f"package {package}", texts)
+                self.digests[f"package {package}"] = package_digest(resources.files(package))
             return False
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_foreign = top in sys.stdlib_module_names or "-packages" in file
