@@ -55,7 +55,8 @@ def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
         cells, random = package.CellManager(), np.random.default_rng(1)
         cells.data.alive[:] = random.random(len(cells)) < 0.4
         cells.data.heat[:] = random.random(len(cells))
-        questions = {name: getattr(cells, name) for name in ("alike", "hotter", "pulled")}
+        asked = "alike", "hotter", "pulled", "least", "evened"
+        questions = {name: getattr(cells, name) for name in asked}
         yield Case.of(f"cells ask, {backend}", len(cells), questions)
         small, large = (wolves_on(package, side) for side in (100, 1000))
         grids = {"small grid": small.look, "100 times it": large.look, "farther": large.overlook}

@@ -109,6 +109,32 @@ MIXED: dict[str, tuple[str, Mixed]] = {
         "out = sum(other.heat * goal.heat, where=other != goal)",
         lambda me, n: total([c["heat"] * me["led"] for c, _ in n if c["id"] != me["goal"]]),
     ),
+    "odd": (
+        "out = f64(min(other.odd, where=other.heat > heat))",
+        lambda me, n: least([c["odd"] for c, _ in n if c["heat"] > me["heat"]]),
+    ),
+    "oddest": (
+        "out = f64(max(other.odd * f32(k), where=other.alive, none=odd))",
+        lambda me, n: (
+            -least([c["odd"] * -np.float32(me["k"]) for c, _ in n if c["alive"]])
+            if any(c["alive"] for c, _ in n)
+            else me["odd"]
+        ),
+    ),
+    "corner": (
+        "low = min(other.spot, where=other.k >= k)\nout = low.x * 2 + low.y",
+        lambda me, n: sum(
+            weight * least([c["spot"][axis] for c, _ in n if c["k"] >= me["k"]])
+            for axis, weight in enumerate((2, 1))
+        ),
+    ),
+    "edge": (
+        "out = f64(max(offset.x, where=other.k < k)) + min(distance, where=other.k < k, none=9)",
+        lambda me, n: (
+            max([o[0] for c, o in n if c["k"] < me["k"]], default=0)
+            + min([sqrt(o[0] ** 2 + o[1] ** 2) for c, o in n if c["k"] < me["k"]], default=9)
+        ),
+    ),
     "branch": (
         "if alive:\n    way = sum(offset * k)\n    out = way.x * 10 + way.y",
         lambda me, n: sum((o[0] * 10 + o[1]) * me["k"] for _, o in n) if me["alive"] else -1,
@@ -126,6 +152,10 @@ MIXED: dict[str, tuple[str, Mixed]] = {
 """Steps that set `out`, and what it is of the cell itself and those around."""
 
 
+def least(values: list[float]) -> float:
+    return float(np.min(values)) if values else np.nan
+
+
 def mean(values: list[float]) -> float:
     return total(values) / len(values) if values else np.nan
 
@@ -137,7 +167,7 @@ def schema(wrap: str) -> str:
         arguments = "    args: {q: f64}\n" if " q" in text else ""
         steps = "".join(f"      {line}\n" for line in text.split("\n"))
         kernels += f"  ask_{name}:\n    near: 1\n{arguments}    steps: |\n{steps}"
-    fields = "{alive: bool, k: i32, heat: f64, out: f64, goal: id<Cell>}"
+    fields = "{alive: bool, k: i32, heat: f64, odd: f32, spot: 'f64[2]', out: f64, goal: id<Cell>}"
     grid = f"{{shape: [7, 5], wrap: {wrap}}}"
     return f"component: Cell\ngrid: {grid}\nfields: {fields}\nkernels:\n{kernels}"
 
@@ -148,6 +178,8 @@ def fill(cells: Any) -> None:
     cells.data.k[:] = rng.integers(-1, 7, 35)
     cells.data.heat[:] = rng.normal(size=35)
     cells.data.goal[:] = rng.choice([*cells, 0], 35)
+    cells.data.odd[:] = rng.choice([np.nan, np.inf, -np.inf, 0, 1, 2.5, -3], 35)
+    cells.data.spot[:] = np.where(rng.random((35, 2)) < 0.1, np.nan, rng.normal(size=(35, 2)))
     cells.data.out[:] = -1
 
 
@@ -174,9 +206,12 @@ def test_answers(backend: Any, wrap: str, monkeypatch: pytest.MonkeyPatch) -> No
             assert np.array_equal(cells.data.out[asked], expected[asked], True), text
 
 
+FIELDS = "alive", "k", "heat", "goal", "odd", "spot"
+
+
 def me(cells: Any, cell: int) -> Cell:
     """Return the fields of a cell, and what those have to which it leads."""
-    fields = {name: getattr(cells.data, name)[cell] for name in ("alive", "k", "heat", "goal")}
+    fields = {name: getattr(cells.data, name)[cell] for name in FIELDS}
     fields["id"] = 2**32 + cell
     fields["led"] = cells.data.heat[int(fields["goal"]) - 2**32] if fields["goal"] else 0
     return fields

@@ -55,6 +55,16 @@ def is_of_cells_alone(aggregate: tree.NeighbourAggregate) -> bool:
     )
 
 
+def _is_extreme_of_floats(aggregate: tree.NeighbourAggregate) -> bool:
+    return aggregate.function in ("min", "max") and aggregate.type.is_float
+
+
+def _counts(aggregate: tree.NeighbourAggregate) -> bool:
+    """Check whether the number of those who are asked has a part in the answer."""
+    is_told = aggregate.function == "sum" or _is_extreme_of_floats(aggregate)
+    return aggregate.none is not None or not is_told
+
+
 def _is_about(node: tree.Expression, *kinds: type[tree.Expression]) -> bool:
     """Check that an expression reads what is of these kinds, and nothing else of rows."""
     nodes = [*tree.walk(node)]
@@ -193,21 +203,41 @@ class CellQuestions:
         values = [] if aggregate.function == "count" or value is None else [value]
         for part in (*tests, *values):
             self._know(part)
-        counts = self._begin(("u8", (), ElementOrder.ROWS), "0")
-        total = self._begin_total(aggregate) if values else counts
+        counts = self._begin(("u8", (), ElementOrder.ROWS), "0") if _counts(aggregate) else None
+        total = counts if counts is not None and not values else self._begin_total(aggregate)
+        nans = None
+        if _is_extreme_of_floats(aggregate):
+            nans = self._begin(("bool", *total.kind[1:]), "False")
         names, sources = ", ".join(self._sources), ", ".join(self._sources.values())
         row.write(f"for {names} in {f'zip({sources})' if len(self._sources) > 1 else sources}:")
         if tests:
             self._narrow(mask, all_of(tests))
-        if aggregate.function != "sum" or aggregate.none is not None:
+        if counts is not None:
             self._loop.run("count_some", counts.text, mask)
         for part in values:
-            added = self._loop.value(part)
-            fold = f"np.{_FOLDS[aggregate.function]}"
-            self._loop.run("fold_some", fold, total.text, as_typed(added), mask)
-            row.working.release(added)
+            self._fold(aggregate, part, mask, total, nans)
         row.working.release(*self._kept)
-        return self._finish(aggregate, counts, total) if values else counts
+        return self._finish(aggregate, counts, total, nans) if values else total
+
+    def _fold(
+        self,
+        aggregate: tree.NeighbourAggregate,
+        part: tree.Expression,
+        mask: str,
+        total: ArrayValue,
+        nans: ArrayValue | None,
+    ) -> None:
+        """Write that the values of an offset are added to the total, or the extremes kept."""
+        added, working = self._loop.value(part), self._emit.working
+        memory = working.acquire((f"i{SCALARS[added.scalar].bits}", *kind_of(part.type)[1:]))
+        values = as_typed(added), mask, memory.text
+        if nans is None:
+            fold = f"np.{_FOLDS[aggregate.function]}"
+            self._loop.run("fold_some", fold, total.text, *values)
+        else:
+            fold = f"np.f{aggregate.function}"
+            self._loop.run("fold_floats", fold, total.text, nans.text, *values)
+        working.release(added, memory)
 
     def _of_offset(self, name: str, text: str) -> str:
         """Return the variable of the loop with a block's values at the offset; `text`: all."""
@@ -255,24 +285,34 @@ class CellQuestions:
         if aggregate.function in ("sum", "mean"):
             kind = "f64" if aggregate.type.is_float else scalar
             return self._begin((kind, shape, layout), "0")
+        if aggregate.type.is_float:
+            return self._begin((scalar, shape, layout), "np.nan")
         fold, kind = f"np.{_FOLDS[aggregate.function]}", f"np.dtype({SCALARS[scalar].numpy})"
         return self._begin((scalar, shape, layout), f"extreme_of_none({fold}, {kind})")
 
     def _finish(
-        self, aggregate: tree.NeighbourAggregate, counts: ArrayValue, total: ArrayValue
+        self,
+        aggregate: tree.NeighbourAggregate,
+        counts: ArrayValue | None,
+        total: ArrayValue,
+        nans: ArrayValue | None,
     ) -> ArrayValue:
         """Write what is left to do after the last offset."""
         emit, type_ = self._emit, aggregate.type
-        if aggregate.function == "mean":
-            emit.run("divide_by_counts", total.text, counts.text)
+        count = "" if counts is None else counts.text
+        if nans is not None:
+            emit.run("put_where", total.text, nans.text, "np.nan")
+            emit.working.release(nans)
+        elif aggregate.function == "mean":
+            emit.run("divide_by_counts", total.text, count)
         elif aggregate.function != "sum":
-            none = "np.nan" if type_.is_float else "0"
-            emit.run("put_where", total.text, f"{counts.text} == 0", none)
+            emit.run("put_where", total.text, f"{count} == 0", "0")
         if total.scalar != type_.scalar:
             total = emit.copied(total, kind_of(type_))
         if aggregate.none is not None:
             value = emit.value(aggregate.none)
-            emit.run("put_where", total.text, f"{counts.text} == 0", value.text)
+            emit.run("put_where", total.text, f"{count} == 0", value.text)
             emit.working.release(value)
-        emit.working.release(counts)
+        if counts is not None:
+            emit.working.release(counts)
         return total

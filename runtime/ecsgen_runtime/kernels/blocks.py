@@ -306,7 +306,7 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
     if target.shape == np.shape(mask) and target.ndim == 1:
         if mask.all():  # a tenth of the time
             target[...] = values
-        else:
+        elif mask.any():
             np.putmask(target, mask, values)
         return
     masks = np.broadcast_to(mask, target.shape)
