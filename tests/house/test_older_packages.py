@@ -72,6 +72,12 @@ PACKAGES = sorted((Path(__file__).parents[1] / "released_packages").glob("interf
 NAME = "dust"
 
 
+def test_the_page_for_updates_has_each_interface() -> None:
+    rows = (ROOT / "docs" / "moving-on.md").read_text(encoding="utf-8").splitlines()
+    numbers = [int(row.split("|")[1]) for row in rows if row[:3].strip("| ").isdigit()]
+    assert numbers == [*range(1, ecsgen_runtime.INTERFACES[-1] + 1)]
+
+
 def imported(archive: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import the package of an archive, and nothing that was imported under its name before."""
     for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
