@@ -19,6 +19,7 @@ html_title = "ecsgen"
 html_theme = "furo"
 html_show_copyright = False
 html_show_sourcelink = False
+html_extra_path = ["llms.txt"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 add_module_names = False
 autodoc_member_order = "alphabetical"

@@ -1,10 +1,11 @@
-"""Writes schema.md and diagnostics.md, from the model and the list of codes.
+"""Writes schema.md and diagnostics.md, from the model and the list of codes, and then llms.txt.
 
 python docs/schema_pages.py [FOLDER]
 """
 
 from __future__ import annotations
 
+import runpy
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -254,4 +255,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
+    main(target)
+    runpy.run_path(str(Path(__file__).with_name("assistant_page.py")))["main"](target)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -332,6 +333,15 @@ def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
 
 
 DOCS = ROOT / "docs"
+
+
+def test_what_assistants_read_is_as_its_script_writes_it() -> None:
+    text = (DOCS / "llms.txt").read_text(encoding="utf-8")
+    script = runpy.run_path(str(DOCS / "assistant_page.py"))
+    assert text == script["page"](), "run: python docs/assistant_page.py"
+    assert len(text.split()) <= 4000
+    for name in script["MORE"]:
+        assert (DOCS / name).is_file()
 
 
 def test_pictures_are_as_their_script_draws_them(tmp_path: Path) -> None:
