@@ -54,9 +54,15 @@ view: $(STAMP)
 		$(BIN)/ecsgen build examples/watch_$(MODEL) --output build/$(MODEL)_world
 	$(BIN)/python examples/watch_$(MODEL).py
 
-# The models' films, of which each is one page in build/films/.
+# The models' films, of which each is one page in build/films/; `make site` shows them in the gallery.
 films: models
 	$(BIN)/python examples/models/films.py
+	for name in fire epidemic; do \
+		$(BIN)/ecsgen build examples/watch_$$name --output build/$${name}_world || exit; \
+	done
+	for name in fire epidemic flock; do \
+		$(BIN)/python examples/watch_$$name.py --film build/films/watch_$$name.html || exit; \
+	done
 
 # That of docs/sweeps.md. Stopped, it goes on from build/sweep.jsonl.
 sweep: $(STAMP)

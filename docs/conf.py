@@ -7,6 +7,7 @@ its pages and links that do not lead out of it, is made here while Sphinx reads 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _REFERENCE = "\n\n```{toctree}\n:hidden:\n:caption: Every call\n:glob:\n\nreference/*\n```"
+_FILM = re.compile(r"<!-- film: (\w+) -->")
+_FILMS = Path(__file__).parents[1] / "build" / "films"
 _OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([\w./-]*)\)")
 
 
@@ -62,11 +65,29 @@ def without_outside_links(text: str, root: Path = Path(__file__).parents[1]) -> 
     return _OUTSIDE.sub(named, text)
 
 
+def with_films(text: str, folder: Path = _FILMS) -> str:
+    """Return a page with the films that `make films` made, each played where a comment names it."""
+
+    def played(comment: re.Match[str]) -> str:
+        name = comment[1]
+        if not (folder / f"{name}.html").is_file():
+            return ""
+        style = "width: 100%; height: 34rem; border: 1px solid #8884"
+        return f'<iframe src="films/{name}.html" title="{name}" loading="lazy" style="{style}"></iframe>'
+
+    return _FILM.sub(played, text)
+
+
+def _copy_films(app: Any, exception: Exception | None) -> None:
+    if exception is None and _FILMS.is_dir():
+        shutil.copytree(_FILMS, Path(app.outdir) / "films", dirs_exist_ok=True)
+
+
 def _read(app: Any, name: str, source: list[str]) -> None:
     if name.startswith("reference/"):
         return
     trees = contents(source[0]) + _REFERENCE if name == app.config.root_doc else ""
-    source[0] = f"{without_outside_links(source[0])}\n\n{trees}\n"
+    source[0] = f"{with_films(without_outside_links(source[0]))}\n\n{trees}\n"
 
 
 def _mark_code(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
@@ -77,5 +98,6 @@ def _mark_code(app: Any, what: str, name: str, of: object, options: Any, lines: 
 def setup(app: Any) -> dict[str, bool]:
     """Let Sphinx read the pages as the site needs them."""
     app.connect("source-read", _read)
+    app.connect("build-finished", _copy_films)
     app.connect("autodoc-process-docstring", _mark_code, priority=0)
     return {"parallel_read_safe": True}

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import ants
@@ -113,14 +114,30 @@ def film(name: str, steps: int | None = None) -> Film:
         return inspector.record(steps or LENGTHS.get(name, 300), EVERY.get(name, 2))
 
 
+def pace(name: str, steps: int = 50) -> float:
+    """Return the ms of a step of the film, the best of three runs; compiled before."""
+    times = []
+    for _ in range(4):
+        _world, step, _view = MODELS[name](package(name))
+        began = process_time()
+        for _ in range(steps):
+            step()
+        times.append(1e3 * (process_time() - began) / steps)
+    return min(times[1:])
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", default=list(MODELS), metavar="MODEL")
     parser.add_argument("--steps", type=int, help="by default as many as there is to see")
+    parser.add_argument("--times", action="store_true", help="print the ms of a step instead")
     parser.add_argument("--folder", type=Path, default=Path("build/films"))
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.names:
+        if options.times:
+            print(f"{name}: {pace(name):.3f} ms a step")
+            continue
         run = film(name, options.steps)
         run.save(options.folder / f"{name}.html")
         print(f"{name}.html: {len(run)} pictures")

@@ -40,6 +40,24 @@ def test_what_the_site_does_not_have_is_named() -> None:
     )
 
 
+def test_films_are_played_where_they_were_made(tmp_path: Path) -> None:
+    (tmp_path / "ants.html").write_text("a film", encoding="utf-8")
+    page = "<!-- film: ants -->\n\n<!-- film: bees -->"
+    shown, absent = SITE["with_films"](page, tmp_path).split("\n\n")
+    assert 'src="films/ants.html"' in shown
+    assert absent == ""
+
+
+def test_the_gallery_has_every_model_and_its_film() -> None:
+    gallery = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    models = {
+        path.name for path in (DOCS.parent / "examples" / "models").iterdir() if path.is_dir()
+    }
+    watched = {path.stem for path in (DOCS.parent / "examples").glob("watch_*.py")}
+    films = set(re.findall(r"<!-- film: (\w+) -->", gallery))
+    assert films == {name for name in models | watched if name[0] != "_"}
+
+
 def test_every_public_name_has_an_entry_and_a_docstring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
