@@ -72,8 +72,8 @@ def with_films(text: str, folder: Path = _FILMS) -> str:
         name = comment[1]
         if not (folder / f"{name}.html").is_file():
             return ""
-        style = "width: 100%; height: 34rem; border: 1px solid #8884"
-        return f'<iframe src="films/{name}.html" title="{name}" loading="lazy" style="{style}"></iframe>'
+        frame = 'loading="lazy" style="width: 100%; height: 34rem; border: 1px solid #8884"'
+        return f'<iframe src="films/{name}.html" title="{name}" {frame}></iframe>'
 
     return _FILM.sub(played, text)
 
