@@ -34,7 +34,7 @@ from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
 from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
 from ecsgen.checked.recorder import Recorder
 from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
-from ecsgen.checked.stand_ins import Method, StandIns
+from ecsgen.checked.stand_ins import Method, Replacement, StandIns
 from ecsgen.checked.step_checks import (
     CheckedReduction,
     CheckedRun,
@@ -50,8 +50,8 @@ from ecsgen.model.schedules import asks_for_time
 
 _Call: TypeAlias = Callable[[Method, tuple[Any, ...], dict[str, Any]], Any]
 """Is called with a method and its arguments."""
-_open: Final[dict[int, object]] = {}
-"""Worlds with an open block, by their identity."""
+_open: Final[dict[int, Callable[[], None] | None]] = {}
+"""Ends the open block of a world, by its identity, if it gives way to others."""
 
 
 def package_folder(world: WorldBase) -> Path:
@@ -86,11 +86,17 @@ def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
 
 
 @contextmanager
-def only_block(world: WorldBase) -> Iterator[None]:
-    """Hold a world for one block. Raises RuntimeError for a second one."""
+def only_block(world: WorldBase, give_way: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold a world for one block. Raises RuntimeError for a second one.
+
+    `give_way`: ends this block when another one begins.
+    """
+    end_other = _open.get(id(world))
+    if end_other is not None:
+        end_other()
     if id(world) in _open:
         raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
-    _open[id(world)] = world
+    _open[id(world)] = give_way
     try:
         yield
     finally:
@@ -357,8 +363,8 @@ def has_time(world: WorldModel) -> bool:
     return asks_for_time(world) or bool(world.records)
 
 
-def _wrapped(call: _Call, function: Method) -> Method:
-    def wrapper(owner: Any, *args: Any, **kwargs: Any) -> Any:
+def _wrapped(call: _Call, function: Method) -> Replacement:
+    def wrapper(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return call(MethodType(function, owner), args, kwargs)
 
     return wrapper

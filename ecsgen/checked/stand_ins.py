@@ -12,7 +12,9 @@ from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 Method: TypeAlias = Callable[..., Any]
-Wrap: TypeAlias = Callable[[Method], Method]
+Replacement: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+"""Is called with the object, the arguments by position and those by name."""
+Wrap: TypeAlias = Callable[[Method], Replacement]
 """Makes what is called instead of a function, which it gets."""
 
 _REPLACEMENT_OF: Final = "what replaces the method of an object"
@@ -31,7 +33,7 @@ class _Exchange:
             self._code, function.__globals__, function.__name__, self._defaults
         )
         self.original.__kwdefaults__ = self._keyword_defaults
-        self.replacements: dict[int, Method] = {}
+        self.replacements: dict[int, Replacement] = {}
         """By the identity of the object, which its block keeps alive."""
         known = {_REPLACEMENT_OF: self.replacements.get, _ORIGINAL: self.original}
         code = _stand_in.__code__
@@ -48,7 +50,11 @@ class _Exchange:
 
 def _stand_in(self: Any, *args: Any, **kwargs: Any) -> Any:
     replacement_of: Any = "what replaces the method of an object"
-    return replacement_of(id(self), "the function itself")(self, *args, **kwargs)
+    replacement = replacement_of(id(self))
+    if replacement is not None:
+        return replacement(self, args, kwargs)
+    original: Any = "the function itself"
+    return original(self, *args, **kwargs)
 
 
 _exchanges: Final[dict[FunctionType, _Exchange]] = {}

@@ -15,7 +15,7 @@ from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen.checked.check import only_block, schemas_of
 from ecsgen.checked.methods import methods_of
 from ecsgen.checked.schema_texts import SchemaTexts
-from ecsgen.checked.stand_ins import Method, StandIns
+from ecsgen.checked.stand_ins import Method, Replacement, StandIns
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +54,8 @@ class Times:
 
     def __init__(self) -> None:
         self._begun, self._ended = perf_counter_ns(), 0
-        self._sums: dict[tuple[str, str], _Sums] = {}
+        self._sums: list[tuple[str, dict[str, _Sums]]] = []
+        """By name; each by schedule."""
         self._schedules = [""]
 
     def end(self) -> None:
@@ -63,7 +64,8 @@ class Times:
 
     def restart(self) -> None:
         """Forget all times, and begin anew."""
-        self._sums.clear()
+        for _, sums_within in self._sums:
+            sums_within.clear()
         self._begun = perf_counter_ns()
 
     def table(self) -> list[Time]:
@@ -80,7 +82,8 @@ class Times:
                 sums.rows,
                 sums.total / sums.rows if sums.rows else 0.0,
             )
-            for (name, within), sums in self._sums.items()
+            for name, sums_within in self._sums
+            for within, sums in sums_within.items()
         ]
         return sorted(times, key=lambda time: -time.seconds)
 
@@ -106,32 +109,34 @@ class Times:
         ]
         return "\n".join(lines)
 
-    def wrap(self, name: str, count: Callable[[], int] | None, function: Method) -> Method:
-        """Return a function that adds its time; `count`: gives how many rows it runs over."""
-        all_sums, schedules = self._sums, self._schedules
+    def wrap(self, name: str, count: Callable[[], int], function: Method) -> Replacement:
+        """Return what adds its time to a function; `count`: gives how many rows it runs over."""
+        sums_within: dict[str, _Sums] = {}
+        self._sums.append((name, sums_within))
+        schedules, now = self._schedules, perf_counter_ns
 
-        def measured(*args: Any, **kwargs: Any) -> Any:
-            begun = perf_counter_ns()
+        def measured(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            begun = now()
             try:
-                return function(*args, **kwargs)
+                if kwargs:
+                    return function(owner, *args, **kwargs)
+                return function(owner, *args)  # which takes half the time
             finally:
-                took = perf_counter_ns() - begun
-                key = name, schedules[-1]
-                sums = all_sums.get(key)
+                took = now() - begun
+                sums = sums_within.get(schedules[-1])
                 if sums is None:
-                    sums = all_sums[key] = _Sums()
+                    sums = sums_within[schedules[-1]] = _Sums()
                 sums.calls += 1
                 sums.total += took
                 if took > sums.longest:
                     sums.longest = took
-                if count is not None:
-                    named = kwargs.get("rows")
-                    sums.rows += count() if named is None else int(np.size(named))
+                named = kwargs.get("rows") if kwargs else None
+                sums.rows += count() if named is None else int(np.size(named))
 
         return measured
 
-    def wrap_schedule(self, name: str, function: Method) -> Method:
-        """Return a schedule that adds its time, and in which kernels are within it."""
+    def wrap_schedule(self, name: str, function: Method) -> Replacement:
+        """Return what adds its time to a schedule, and knows which kernels are within it."""
 
         def scheduled(*args: Any, **kwargs: Any) -> Any:
             self._schedules.append(name)
@@ -140,7 +145,7 @@ class Times:
             finally:
                 self._schedules.pop()
 
-        return self.wrap(name, None, scheduled)
+        return self.wrap(name, lambda: 0, scheduled)
 
 
 @contextmanager
@@ -155,13 +160,21 @@ def timed(world: WorldBase, schemas: Path | str | None = None) -> Iterator[Times
 
 
 @contextmanager
-def timing(world: WorldBase, texts: SchemaTexts, times: Times) -> Iterator[Times]:
-    """Add the times of a world's methods to others until the block ends."""
+def timing(
+    world: WorldBase,
+    texts: SchemaTexts,
+    times: Times,
+    give_way: Callable[[], None] | None = None,
+) -> Iterator[Times]:
+    """Add the times of a world's methods to others until the block ends.
+
+    `give_way`: ends this block when another one of the world begins.
+    """
     stand_ins = StandIns()
-    with only_block(world):
+    with only_block(world, give_way):
         try:
             for method in methods_of(world, texts):
-                count = _row_counter(world, texts, method.over) if method.over else None
+                count = _row_counter(world, texts, method.over)
                 wrap = partial(times.wrap, method.name, count)
                 stand_ins.replace(method.owner, method.attribute, wrap)
             for schedule, _ in texts.project.world.schedules:
@@ -173,9 +186,11 @@ def timing(world: WorldBase, texts: SchemaTexts, times: Times) -> Iterator[Times
 
 
 def _row_counter(world: WorldBase, texts: SchemaTexts, over: str) -> Callable[[], int]:
-    """Return what counts the rows of a component, group or query."""
+    """Return what counts the rows of a component, group or query; 0 of tables and chunks."""
     component = texts.schema.components.get(over)
-    if component is not None and not component.is_chunked:
-        data = getattr(world, component.module).data
-        return partial(getattr, data, "n")
-    return partial(len, getattr(world, over)) if component is None else lambda: 0
+    if component is None:
+        return partial(len, getattr(world, over)) if over else lambda: 0
+    if component.is_chunked:
+        return lambda: 0
+    data = getattr(world, component.module).data
+    return lambda: data.n  # type: ignore[no-any-return]  # what is generated later

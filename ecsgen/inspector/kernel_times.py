@@ -22,7 +22,10 @@ _LOOKED_AT: Final = 5.0
 
 
 class KernelTimes:
-    """Measures a world's kernels. All methods are called between steps, on the world's thread."""
+    """Measures a world's kernels, unless the program checks or measures them itself.
+
+    All methods are called between steps, on the world's thread.
+    """
 
     def __init__(self, world: InspectedWorld) -> None:
         self._world = world
@@ -75,7 +78,7 @@ class KernelTimes:
         opened = ExitStack()
         try:
             self._times = opened.enter_context(
-                timing(cast("WorldBase", self._world), self._texts, Times())
+                timing(cast("WorldBase", self._world), self._texts, Times(), self.end)
             )
         except RuntimeError as error:  # the program measures it already
             raise RequestError(404, f"there are no times: {error}") from None

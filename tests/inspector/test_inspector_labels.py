@@ -6,12 +6,14 @@ import inspect
 import time
 from collections.abc import Iterator
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ecsgen.checked import checked, timed
 from ecsgen.inspector.saved_worlds import load_saved
 from generated import World
 from tests.support.inspector_client import Inspected
@@ -257,6 +259,27 @@ def test_times_of_the_last_second() -> None:
     while is_measured() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not is_measured()
+
+
+def test_times_give_way_to_those_of_the_program() -> None:
+    world = World()
+    world.spawn(10, boid={"heading": (1, 0)})
+    fly = partial(world.boid.fly, way=1.0, width=100.0, height=60.0)
+    with Inspected(world) as seen:
+        assert seen.json("times") == {"times": []}
+        fly()
+        with timed(world) as times:
+            fly()
+            answer = seen.get("times")
+            assert answer.status == 404
+            assert "checked or timed already" in answer.error
+        fly()
+        assert [line.calls for line in times.table()] == [1]
+        with checked(world):
+            fly()
+        assert seen.json("times") == {"times": []}
+        fly()
+        assert seen.json("times")["times"][0]["calls"] == 1
 
 
 def test_no_times_without_schemas(town: Inspected) -> None:
