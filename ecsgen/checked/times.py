@@ -193,4 +193,4 @@ def _row_counter(world: WorldBase, texts: SchemaTexts, over: str) -> Callable[[]
     if component.is_chunked:
         return lambda: 0
     data = getattr(world, component.module).data
-    return lambda: data.n  # type: ignore[no-any-return]  # what is generated later
+    return lambda: data.n
