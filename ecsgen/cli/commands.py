@@ -56,6 +56,11 @@ format_option = click.option(
 )
 
 
+def example(*lines: str) -> str:
+    """Return the end of a command's help: an example, line by line; "" is an empty line."""
+    return "\n".join(("\b", "Example:", *(f"  {line}" if line else "\n\b" for line in lines)))
+
+
 def _print_compiled_note(context: click.Context, compiled: bool | None) -> None:
     """Print once per run that the option `compiled` of older projects does nothing."""
     if compiled is not None and COMPILED_NOTE not in context.meta:
@@ -162,7 +167,7 @@ def ecsgen() -> None:
     """
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen build --backend numba", "$ ecsgen build --watch"))
 @build_options
 @format_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited or are not ecsgen's.")
@@ -217,7 +222,7 @@ def _print_notes(*notes: str) -> None:
         click.echo(note, err=True)
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen check"))
 @build_options
 @format_option
 @click.pass_context
@@ -267,7 +272,7 @@ def _check(before: Status, format: Format) -> int:
     return USAGE if result.with_state(State.FOREIGN) else OUT_OF_STEP
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen diff --backend numba"))
 @build_options
 @click.pass_context
 def diff(context: click.Context, options: Callable[[], Options]) -> None:
@@ -283,7 +288,7 @@ def diff(context: click.Context, options: Callable[[], Options]) -> None:
     context.exit(0 if result.states == {State.IN_STEP} else OUT_OF_STEP)
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen validate schemas"))
 @schemas_argument
 @format_option
 @click.pass_context
@@ -295,7 +300,7 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     report.say(f"{listed}: valid", format)
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen breaking --against git:HEAD~3 --only data"))
 @schemas_argument
 @click.option(
     "--against",
@@ -352,7 +357,9 @@ def _complete_component(context: click.Context, parameter: click.Parameter, word
     return [c.name for c in project.components if c.name.startswith(word)] if project else []
 
 
-@ecsgen.command()
+@ecsgen.command(
+    epilog=example("$ ecsgen layout Sheep", "$ ecsgen layout --schedule day --svg day.svg")
+)
 @click.argument(
     "components", nargs=-1, metavar="[COMPONENT]...", shell_complete=_complete_component
 )
@@ -435,7 +442,7 @@ def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
         write(svg, schedule_picture(name, calls, project.world))
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen schema -o ecsgen.schema.json"))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
@@ -458,7 +465,7 @@ def _complete(
     return [CompletionItem(c, help=about.title) for c, about in known if c.startswith(wanted)]
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen explain E104"))
 @click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=_complete)
 @click.option("--format", type=click.Choice(("text", "json")), default="text", show_default=True)
 def explain(codes: tuple[str, ...], format: str) -> None:
@@ -478,7 +485,9 @@ def explain(codes: tuple[str, ...], format: str) -> None:
         click.echo(explanations.as_list(), nl=False)
 
 
-@ecsgen.command()
+@ecsgen.command(
+    epilog=example("$ ecsgen init meadow", "$ cd meadow && ecsgen build && python main.py")
+)
 @click.argument("folder", metavar="[DIR]", default=Path(), type=click.Path(path_type=Path))
 @click.option("--bare", is_flag=True, help="Only the options and the schemas.")
 def init(folder: Path, bare: bool) -> None:
@@ -515,7 +524,7 @@ VARIABLE: Final = "_ECSGEN_COMPLETE"
 """Set by the script when the shell asks what comes next."""
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example('$ eval "$(ecsgen completion bash)"'))
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print the script that makes a shell complete commands, components and codes.

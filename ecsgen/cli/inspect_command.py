@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ecsgen.cli.commands import ecsgen
+from ecsgen.cli.commands import ecsgen, example
 from ecsgen.cli.programs import ProgramWorld, find_target, find_world, raise_program_error
 from ecsgen.config import UsageError
 
@@ -24,7 +24,9 @@ _STEPS = click.IntRange(0)
 _EVERY = click.IntRange(1)
 
 
-@ecsgen.command()
+@ecsgen.command(
+    epilog=example("$ ecsgen inspect flock:make --step step", "$ ecsgen inspect town.snap")
+)
 @click.argument("target", metavar="MODULE:ATTR|FILE")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any free one.")
 @click.option("--edit", is_flag=True, help="Let the page change the world.")
@@ -69,7 +71,7 @@ def inspect(
                 raise_program_error(step or target)
 
 
-@ecsgen.command()
+@ecsgen.command(epilog=example("$ ecsgen film flock:make --step step --every 2 -o flock.html"))
 @click.argument("target", metavar="MODULE:ATTR")
 @click.option("--step", metavar="NAME", help="What to run: of the world, or of MODULE.")
 @click.option("--steps", type=_STEPS, default=1000, show_default=True)

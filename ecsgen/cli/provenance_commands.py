@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ecsgen.cli.commands import ecsgen, write
+from ecsgen.cli.commands import ecsgen, example, write
 from ecsgen.cli.programs import built_package, find_world
 from ecsgen.config import UsageError, load_options, shown
 
@@ -24,19 +24,20 @@ _SWEEP: Final = b'{"sweep": '
 """The beginning of lines with provenance in the file of a sweep."""
 
 
-@ecsgen.command()
+@ecsgen.command(
+    epilog=example(
+        "$ ecsgen provenance sir:run -o provenance.json",
+        "$ ecsgen verify provenance.json",
+        "provenance.json: nothing differs here",
+    )
+)
 @click.argument("target", metavar="[MODULE:ATTR]", required=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
 def provenance(target: str | None, output: Path | None) -> None:
     """Print what results here come from: the package, its schemas, versions and platform.
 
     With MODULE:ATTR, which is a world or a function that returns one, also its seed, tick and
-    digest. For example:
-
-    \b
-      $ ecsgen provenance sir:run -o provenance.json
-      $ ecsgen verify provenance.json
-      provenance.json: nothing differs here
+    digest.
     """
     here: Provenance = (
         _of_package(None) if target is None else find_world(target).world.provenance()
@@ -48,7 +49,13 @@ def provenance(target: str | None, output: Path | None) -> None:
         write(output, text)
 
 
-@ecsgen.command()
+@ecsgen.command(
+    epilog=example(
+        "$ ecsgen verify records/provenance.jsonl",
+        "schema sir.yaml is another one",
+        "numpy 2.3.1 then, 2.4.0 now",
+    )
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("package", required=False, type=click.Path(path_type=Path))
 @click.pass_context
@@ -56,12 +63,7 @@ def verify(context: click.Context, file: Path, package: Path | None) -> None:
     """Compare what a result came from with what is here; run nothing.
 
     FILE is what `ecsgen provenance` wrote, the file of a sweep, or provenance.jsonl of a folder of
-    records. PACKAGE is the folder of the package here, by default that of the options. For example:
-
-    \b
-      $ ecsgen verify records/provenance.jsonl
-      schema sir.yaml is another one
-      numpy 2.3.1 then, 2.4.0 now
+    records. PACKAGE is the folder of the package here, by default that of the options.
 
     Ends with 0 if nothing differs, 1 if something does, 2 for what is no such file or package.
     """

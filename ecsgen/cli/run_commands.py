@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ecsgen.cli import report
-from ecsgen.cli.commands import USAGE, ecsgen, format_option
+from ecsgen.cli.commands import USAGE, ecsgen, example, format_option
 from ecsgen.cli.programs import find_target, raise_program_error
 from ecsgen.cli.report import Format
 from ecsgen.config import UsageError, load_options, shown
@@ -36,7 +36,40 @@ Open = Callable[[Any], AbstractContextManager[object]]
 """Begins to check or to measure a world."""
 
 
-@ecsgen.command("check-run")
+_PROGRAM: Final = """\
+# schemas/person.yaml
+component: Person
+fields: {pay: f64, hours: i64}
+kernels:
+  earn: {steps: [pay = pay / hours]}
+
+# town.py
+from generated import World
+
+def run():
+    world = World()
+    world.spawn(2, person={"pay": 6, "hours": [1, 0]})
+    for _ in range(100):
+        world.person.earn()
+
+$ ecsgen build
+"""
+"""The schema and the program of an example."""
+_FOUND: Final = """\
+$ ecsgen check-run town:run
+schemas/person.yaml:4:24: zero: 6.0 / 0
+  earn: {steps: [pay = pay / hours]}
+                       ^^^^^^^^^^^
+in Person.earn, Person 1v1 (row 1): pay = 6.0, hours = 0
+"""
+_MEASURED: Final = """\
+$ ecsgen time town:run
+name         within     calls    seconds   share    longest     ns/row
+Person.earn               100     0.0005    0.2%   0.000134     2407.6
+"""
+
+
+@ecsgen.command("check-run", epilog=example(*(_PROGRAM + _FOUND).splitlines()))
 @click.argument("target", metavar="MODULE:FUNCTION")
 @click.option("--find", metavar="KINDS", help="Kinds of findings: 'nan,zero'; all but 'lost'.")
 @click.option("--keep-going", is_flag=True, help="Go on after the first finding.")
@@ -48,22 +81,7 @@ def check_run(
     """Call a function, and report what goes wrong silently in the kernels of its worlds.
 
     NaN, infinities, wrapped integers, division by zero, indices outside of a shape, and reads
-    through references that lead nowhere. A generator is run to its end. For example, with a world
-    of 1,000 persons in sir.py:
-
-    \b
-      # sir.py
-      from generated import World
-      def run():
-          world = World()
-          world.spawn(1000, person={})
-          for _ in range(100):
-              world.day()
-
-    \b
-      $ ecsgen check-run sir:run
-      schemas/sir.yaml:31:33: zero: 0.0 / 0
-      …
+    through references that lead nowhere. A generator is run to its end.
 
     Ends with 0 if nothing was found, 1 for findings, 2 for what is no program to check.
     docs/debugging.md says what to do with a finding, and has tools for other doubts.
@@ -87,21 +105,13 @@ def check_run(
     report.say(f"{recorder.n_calls} calls, nothing found", format)
 
 
-@ecsgen.command("time")
+@ecsgen.command("time", epilog=example(*(_PROGRAM + _MEASURED).splitlines()))
 @click.argument("target", metavar="MODULE:FUNCTION")
 @click.pass_context
 def time_(context: click.Context, target: str) -> None:
     """Call a function, and print how long kernels, tables, reductions and schedules took.
 
-    A generator is run to its end. For example, with `run` of `ecsgen check-run --help`:
-
-    \b
-      $ ecsgen time sir:run
-      name          within     calls    seconds   share    longest     ns/row
-      day                        100     0.0412   61.3%   0.001220        0.0
-      Person.catch  day          100     0.0371   55.2%   0.001104      371.2
-
-    docs/debugging.md has tools for other doubts.
+    A generator is run to its end.
     """
     from ecsgen.checked.times import Times, timing
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ecsgen.cli.commands import ecsgen
+from ecsgen.cli.commands import ecsgen, example
 from ecsgen.cli.programs import built_package
 from ecsgen.config import UsageError, load_options, shown
 
@@ -17,7 +17,7 @@ FAILED = 1
 """Exit status: something could not be compiled."""
 
 
-@ecsgen.command("warm")
+@ecsgen.command("warm", epilog=example("$ ecsgen build --backend numba", "$ ecsgen warm"))
 @click.argument("package", required=False, type=click.Path(path_type=Path))
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; by default one per core.")
 @click.pass_context
