@@ -192,8 +192,7 @@ class Stencil:
         margined = self._padded(column, first, where)
         padded, loan = margined.array.reshape(-1), self._borrow(self._shape, np.dtype(kind))
         loan.array[...] = first
-        total = loan.array.reshape(-1)[: self._span]
-        """What the shifted slices match."""
+        total = loan.array.reshape(-1)[: self._span]  # what the shifted slices match
         for part in self._parts:
             fold(total, padded[part], out=total, casting="unsafe")
         return loan.array[self._picked].flatten()
