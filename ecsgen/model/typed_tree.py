@@ -750,11 +750,11 @@ class Program:
     @property
     def is_sequential(self) -> bool:
         """True if rows run one after the other: with turns, loops, cells, handles of who will come,
-        messages to settings, several neighbourhoods, or one neighbourhood and commands."""
+        several neighbourhoods, or one neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
             self.paired_neighbourhood is None or self.has_commands
         )
-        in_order = self.takes_turns or self.has_loops or self.keeps_handles or self.sent_settings
+        in_order = self.takes_turns or self.has_loops or self.keeps_handles
         return bool(in_order or is_around or self.uses_grids)
 
     @property

@@ -51,7 +51,6 @@ def loop_reasons(program: tree.Program) -> tuple[str, ...]:
         "turns": program.takes_turns,
         "for or while": program.has_loops,
         "handles of who will come": program.keeps_handles,
-        "messages to settings": bool(program.sent_settings),
         "die or spawn with neighbours": bool(program.neighbourhoods) and program.has_commands,
         "cells": on_grid or program.uses_grids,
         "several neighbourhoods": len(program.neighbourhoods) > 1,

@@ -12,6 +12,7 @@ from ecsgen_testing.reference.schema import Schema
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model.reference_schema import world_schema
+from ecsgen.render.kernel_printers import loop_reasons
 from tests.support.world_package import load, world_package
 
 SCHEMA = """\
@@ -29,6 +30,7 @@ settings:
   any_: bool
   counts: "i32[4]"
   level: {type: u8, default: 2, min: 1, max: 9}
+  wind: "f32[2]"
 kernels:
   send:
     over: Body
@@ -61,6 +63,15 @@ kernels:
       settings.level = Body.b
       Body.k = settings.counts[Body.k] + i32(settings.level)
   add: {over: Body, steps: ["settings.total += Body.x"]}
+  sum_up:
+    over: Body
+    near: {radius: 3}
+    where: Body.k < 4
+    steps:
+      - settings.wind += vec(f32(Body.x), f32(count()))
+      - settings.wind.y -= f32(max(distance)) / 3
+      - settings.total = min(settings.total, sum(other.Body.x) / 7)
+      - settings.most = Body.k
 schedule:
   step:
     - {set: settings.total, to: "60 / max(Body.heaviest(), 1)"}
@@ -80,11 +91,17 @@ def package(request: Any) -> Any:
 
 # While numba compiles, frames that hold columns wait for the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*the buffer moved")
-@pytest.mark.parametrize("kernel", ["send", "look", "turn", "add"])
+@pytest.mark.parametrize("kernel", ["send", "look", "turn", "add", "sum_up"])
 def test_kernels_do_what_the_interpreter_does(package: Any, kernel: str) -> None:
     schema = Schema(world_schema(load(SCHEMA)))
     for rows, seed in ((1, 0), (9, 1), (33, 2), (33, 3)):
         check_kernel(package.Game, schema, kernel, rows, seed)
+
+
+def test_at_once_numpy_sends_in_blocks() -> None:
+    reasons = {kernel.name: loop_reasons(kernel.program) for kernel in load(SCHEMA).world.kernels}
+    assert reasons["send"] == reasons["add"] == reasons["sum_up"] == ()
+    assert all(reasons[name] for name in ("turn", "look"))
 
 
 def test_bounds_clip_the_outcome_and_in_turns_each_assignment(package: Any) -> None:

@@ -412,6 +412,8 @@ class BlockBody:
     def _find_rows(self, statement: form.FindRow) -> ArrayValue:
         """Write the rows of handles, NIL if there is none; of entities, whether they are alive."""
         emit, handle = self.emit, statement.handle
+        if statement.row.component == tree.SETTINGS:
+            return ArrayValue("ALL_ROWS", "i64", (), ElementOrder.UNIFORM)
         writes, is_whole = (
             self._form.program.effects.writes,
             self._has_whole and statement.row.component,

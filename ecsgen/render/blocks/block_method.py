@@ -74,7 +74,7 @@ class BlockMethod(KernelMethod):
             # its locals are views, which are gone when columns move
             inner = indent(loop, "    ")
             loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {COMMANDS}.apply()"
-        text = self.text(statements, loop)
+        text = self.text(statements, "\n".join([loop, *self.clipping]))
         if source.is_world and driver.making:
             text = f"{text}\n\n{driver.making}"
         making = "" if source.is_world else driver.making

@@ -91,7 +91,7 @@ class Outbox:
         for index in product(*further):
             text = as_typed(value.part(index) if value.shape else value)
             places = [*map(as_typed, items), *map(str, (*statement.to.index, *index))]
-            to = call("item_targets", [f"{self.name}_column", rows, *places], 0)
+            to = f"item_targets({', '.join([f'{self.name}_column', rows, *places])})"
             self._write_send(emit, statement, step, to, text, senders)
             step += 1
         emit.working.release(*items)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.kernels.statements import QueueSpawn
-from ecsgen.model import Component, FusedKernels, Kernel, Reduction
+from ecsgen.model import SETTINGS, Component, FusedKernels, Kernel, Reduction, Setting
 from ecsgen.model.typed_tree import (
     OWN,
     Argument,
@@ -142,6 +142,15 @@ class KernelMethod(ABC):
         head = f'{self.signature}\n    """{self.docstring}\n    """'
         lines = [*self._forgetting_lines, *statements]
         return "\n".join([head, *(f"    {line}" for line in lines), end])
+
+    @property
+    def clipping(self) -> list[str]:
+        """The statement that holds the settings that got messages within their bounds."""
+        sent = self._program.sent_settings if not self._program.takes_turns else ()
+        fields = self.source.managers.components[SETTINGS].fields if sent else ()
+        bounds = {f.name: (f.low, f.high) for f in fields if isinstance(f, Setting)}
+        names = [literal(name) for name in sent if bounds[name] != (None, None)]
+        return [call("self.settings._clip", names, 4)] if names else []
 
     @property
     def _forgetting_lines(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from textwrap import indent
 
-from ecsgen.model import SETTINGS, FusedKernels, Kernel, Setting
+from ecsgen.model import FusedKernels, Kernel
 from ecsgen.model.typed_tree import Argument, Constant
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants
@@ -50,7 +50,7 @@ class LoopMethod(KernelMethod):
     def printed(self) -> Printed:
         after = [self._keeping] if self.function.grown else []
         after += ["    _commands.apply()"] if self._program.has_commands else []
-        after += self._clipping
+        after += self.clipping
         after += self._warning
         method = self.text(self._setup_lines, "\n".join([self._call, *after]))
         sieve, constants = self.function.sieve, list(self._constants.lines)
@@ -63,15 +63,6 @@ class LoopMethod(KernelMethod):
         """The statement that keeps arrays that the function has replaced by larger ones."""
         arrays = literal(tuple(self.function.grown.values()))
         return call("_commands.keep_grown", [arrays, "_grown"], 4)
-
-    @property
-    def _clipping(self) -> list[str]:
-        """The statement that holds the settings that got messages within their bounds."""
-        sent = self._program.sent_settings if not self._program.takes_turns else ()
-        fields = self.source.managers.components[SETTINGS].fields if sent else ()
-        bounds = {f.name: (f.low, f.high) for f in fields if isinstance(f, Setting)}
-        names = [literal(name) for name in sent if bounds[name] != (None, None)]
-        return [call("self.settings._clip", names, 4)] if names else []
 
     @property
     def _warning(self) -> list[str]:
