@@ -69,7 +69,7 @@ from ecsgen_runtime.records.records import (
     matching_rows,
 )
 from ecsgen_runtime.snapshots.snapshot_world import SnapshotWorld
-from ecsgen_runtime.values.field_tables import unknown_component_error
+from ecsgen_runtime.values.field_tables import fill_fields, unknown_component_error
 from ecsgen_runtime.values.field_types import FloatField
 from ecsgen_runtime.world.archetypes.archetype_store import ChunkQuery
 from ecsgen_runtime.world.archetypes.archetype_world import ArchetypeWorld
@@ -605,6 +605,7 @@ class Signature(ComponentFlags):
     WEAPON = 1 << 25
     PROP = SKINNED_MESH | TRANSFORM
     CREATURE = AI_STATE | SKINNED_MESH | TRANSFORM
+    ARMED = HEALTH | WEAPON
     HERO = (
         AI_STATE
         | HEALTH
@@ -1130,7 +1131,7 @@ class Game(
         "fighters",
     )
     _GROUPS: ClassVar = ("bodies", "actors")
-    _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
+    _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_armed", "spawn_hero")
     READ_ONLY: ClassVar = (
         "entities",
         "ai_state",
@@ -1211,6 +1212,17 @@ class Game(
         "ill": _IllTable,
     }
     _FLAGS = Signature
+    _BUNDLE_VALUES: ClassVar = {
+        "armed": {
+            "health": {"points": 80.0, "recovery": 0.5},
+            "weapon": {"reach": (0.0, 2.0), "name": "sword"},
+        },
+        "hero": {
+            "health": {"points": 100.0, "recovery": 0.5},
+            "point_mass": {"mass": 80.0},
+            "weapon": {"reach": (0.0, 2.0), "name": "sword"},
+        },
+    }
     _FINGERPRINT: ClassVar = (
         "0af46510463f748e42dd09011f22b041a8ab8c886da7db53ba467285b9b3864e"
     )
@@ -2402,6 +2414,28 @@ class Game(
             transform={} if transform is None else transform,
         )
 
+    def spawn_armed(
+        self,
+        n: int,
+        *,
+        health: HealthFields | Health | None = None,
+        weapon: WeaponFields | Weapon | None = None,
+        **_unknown: Never,
+    ) -> EntityArray:
+        """Create n entities of this bundle; O(n) for each component.
+
+        Give a component what you give it in `spawn`; fields that you leave out have the bundle's value.
+        Raises what `spawn` raises; then nothing is created.
+        """
+        if _unknown:
+            raise unknown_component_error(self.spawn_armed, _unknown)
+        _values = self.BUNDLE_VALUES["armed"]
+        return self.spawn(
+            n,
+            health=fill_fields(health, _values["health"]),
+            weapon=fill_fields(weapon, _values["weapon"]),
+        )
+
     def spawn_hero(
         self,
         n: int,
@@ -2417,20 +2451,21 @@ class Game(
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        Give a component what you give it in `spawn`, or leave it out for its defaults.
+        Give a component what you give it in `spawn`; fields that you leave out have the bundle's value.
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
             raise unknown_component_error(self.spawn_hero, _unknown)
+        _values = self.BUNDLE_VALUES["hero"]
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
-            health={} if health is None else health,
-            point_mass={} if point_mass is None else point_mass,
+            health=fill_fields(health, _values["health"]),
+            point_mass=fill_fields(point_mass, _values["point_mass"]),
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
             sound_source={} if sound_source is None else sound_source,
             transform={} if transform is None else transform,
-            weapon={} if weapon is None else weapon,
+            weapon=fill_fields(weapon, _values["weapon"]),
         )
 
     @staticmethod

@@ -505,8 +505,7 @@ def _queries_of(project: Project) -> dict[str, tuple[str, ...]]:
 
 def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
     """Return the components of each bundle, nested bundles included."""
-    bundles = project.bundle_members.items()
-    return {name: tuple(member.name for member in members) for name, members in bundles}
+    return {bundle.name: tuple(sorted(bundle.values)) for bundle in project.world.bundles}
 
 
 def _result_types(reductions: Iterable[Reduction]) -> dict[str, str]:

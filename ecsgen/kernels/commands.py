@@ -42,7 +42,7 @@ class CommandChecker:
         if commands.refusal:
             raise KernelError("E816", commands.refusal, call, commands.hint)
         if name == "spawn":
-            target: Despawn | Spawn = Spawn(self._instances(call))
+            target: Despawn | Spawn = Spawn(self._instances(call), bundle=self._bundle(call))
         elif name in ("add", "remove"):
             target = self._change(name, call)
         elif name == "die":
@@ -148,8 +148,16 @@ class CommandChecker:
         tests = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
         return self._checker.condition(tests[0]) if tests else always
 
+    def _bundle(self, call: ast.Call) -> str:
+        """Return the bundle with values that a spawn names, or nothing."""
+        match call.args:
+            case [ast.Name(id=name), *_]:
+                values = self._scope.command_scope.bundles.get(name, {})
+                return name if any(values.values()) else ""
+        return ""
+
     def _instances(self, call: ast.Call) -> tuple[SpawnedInstance, ...]:
-        """Return one instance per component; those of a bundle only have their defaults."""
+        """Return one instance per component; those of a bundle have no values here."""
         nodes = list(call.args)
         instances: dict[str, SpawnedInstance] = {}
         first = nodes[0] if nodes else None

@@ -249,7 +249,8 @@ class _Lowering:
             instances = tuple(instance.with_values(self._pure) for instance in target.instances)
             handle = target.handle and self._pure(target.handle)
             number, self._n_spawns = self._n_spawns, self._n_spawns + 1
-            spawn = statements.QueueSpawn(number, instances, test, target.kind, handle, target.to)
+            parts = number, instances, test, target.kind, handle, target.to, target.bundle
+            spawn = statements.QueueSpawn(*parts)
             self._out.append(spawn)
             if target.to is not None:
                 self._locals.add(target.to.name)

@@ -24,6 +24,7 @@ from ecsgen.model import (
     FieldType,
     Reduction,
     Setting,
+    Values,
 )
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -81,8 +82,8 @@ class CommandScope:
 
     over: str = ""
     """The component whose rows the kernel runs over, if they are unowned."""
-    bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The components of each bundle."""
+    bundles: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    """The components of each bundle, with the values that it says."""
     refusal: str = ""
     """The reason why the kernel has no commands, if it cannot."""
     hint: str = ""

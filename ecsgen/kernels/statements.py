@@ -212,6 +212,8 @@ class QueueSpawn(Statement):
     handle: tree.Expression | None
     to: tree.Local | None
     """The local that gets the handle of who will come."""
+    bundle: str
+    """The bundle that has values for fields without one; "" for none."""
 
     def homes(self, components: Mapping[str, Component]) -> tuple[str, ...]:
         """Return the module of the manager that knows the ids of spawned rows beforehand, "" for

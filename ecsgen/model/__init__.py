@@ -6,10 +6,10 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ecsgen.model.typed_tree import (
     EMPTY_REDUCTION,
@@ -449,6 +449,21 @@ class Query:
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 
+Values: TypeAlias = Mapping[str, Default]
+"""Field → value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A set of components to spawn from."""
+
+    name: str
+    members: Mapping[str, Values]
+    """The components and bundles that the schema lists, with the values that it says there."""
+    values: Mapping[str, Values]
+    """The values of all components, with those of bundles in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shards:
     """Sharding of a world: the bits of handles, the ghosts, and the components that stay."""
@@ -468,7 +483,7 @@ class World:
     generation_bits: int = 32
     min_free: int = 1024
     settings: tuple[Setting, ...] = ()
-    bundles: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    bundles: tuple[Bundle, ...] = ()
     queries: tuple[Query, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     kernels: tuple[Kernel, ...] = ()
@@ -558,14 +573,6 @@ class Project:
         owned = [component for component in self.components if component.owner == "entity"]
         return sorted(owned, key=lambda component: component.name in self.world.archetypes)
 
-    @property
-    def bundle_members(self) -> dict[str, tuple[Component, ...]]:
-        """The components of each bundle, with those of bundles in it."""
-        by_name, bundles = self.by_name, dict(self.world.bundles)
-        return {
-            name: tuple(by_name[n] for n in sorted(flat_bundle(name, bundles))) for name in bundles
-        }
-
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
         """Return the project with kernels for a backend."""
         components = tuple(replace(component, backend=backend) for component in self.components)
@@ -580,17 +587,3 @@ def required_by(names: Iterable[str], components: Mapping[str, Component]) -> tu
         known = [n for n in components[name].requires if n in components]
         closure += [n for n in known if n not in closure]
     return tuple(closure[len(first) :])
-
-
-def flat_bundle(bundle: str, bundles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the components of a bundle, with those of bundles in it, each once."""
-    members = dict[str, None]()
-    pending, seen = [bundle], set[str]()
-    while pending:
-        name = pending.pop(0)
-        if name not in bundles:
-            members[name] = None
-        elif name not in seen:
-            seen.add(name)
-            pending += bundles[name]
-    return tuple(members)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ecsgen.model import (
     BaseType,
+    Bundle,
     Component,
     Enum,
     Field,
@@ -25,7 +26,6 @@ from ecsgen.model import (
     ScheduleEntry,
     Setting,
     Table,
-    World,
 )
 from ecsgen.model.snapshot_schema import Document, json_default
 
@@ -43,7 +43,7 @@ _DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Co
 def make_reference_schema(project: Project) -> Document:
     """Return the schemas of a project as JSON."""
     components = {component.name: _component(component) for component in project.components}
-    return _document(components, _world(project.world), project.enums)
+    return _document(components, _world(project), project.enums)
 
 
 def component_schema(project: Project, component: Component) -> Document:
@@ -51,13 +51,13 @@ def component_schema(project: Project, component: Component) -> Document:
     ground = component.grid_component
     grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
     document = _component(component)
-    settings = _settings_read(_world(project.world), document)
+    settings = _settings_read(_world(project), document)
     return _document({**grids, component.name: document}, settings, project.enums)
 
 
 def world_schema(project: Project) -> Document:
     """Return the part of the schemas on which the world's kernels and tables depend."""
-    everything, by_name = _world(project.world), project.by_name
+    everything, by_name = _world(project), project.by_name
     world: Document = {
         key: everything[key] for key in ("name", "kernels", "records") if key in everything
     }
@@ -180,17 +180,31 @@ def _setting(setting: Setting) -> Document | str:
     return {**({"type": form} if isinstance(form, str) else form), **bounds}
 
 
-def _world(world: World) -> Document:
+def _world(project: Project) -> Document:
+    world, by_name = project.world, project.by_name
     return _without_empty(
         name=world.name,
         settings={s.name: _setting(s) for s in world.settings if s.type.base not in _UNSEEN},
-        bundles={name: {member: {} for member in members} for name, members in world.bundles},
+        bundles={bundle.name: _bundle(bundle, by_name) for bundle in world.bundles},
         groups={name: list(members) for name, members in world.groups},
         queries={query.name: _query(query) for query in world.queries},
         kernels=_kernels(world.kernels),
         schedules={name: [_entry(entry) for entry in entries] for name, entries in world.schedules},
         records={table.name: _table(table) for table in world.records},
     )
+
+
+def _bundle(bundle: Bundle, components: Mapping[str, Component]) -> Document:
+    seen = {
+        name: {field.name for field in component.fields if field.type.base not in _UNSEEN}
+        for name, component in components.items()
+    }
+    return {
+        member: {
+            name: json_default(value) for name, value in values.items() if name in seen[member]
+        }
+        for member, values in bundle.members.items()
+    }
 
 
 def _entry(entry: ScheduleEntry) -> Document:

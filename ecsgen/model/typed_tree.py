@@ -437,6 +437,8 @@ class Spawn:
     """The entity that gets or loses the component."""
     to: Local | None = None
     """The local that gets the handle of who will come, null if nobody does."""
+    bundle: str = ""
+    """The bundle whose values fields have that get none here."""
     type: Type = BOOL
     """The type of the condition."""
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import ClassVar
 
 from ecsgen.model import BaseType, Default, Field, FieldType
-from ecsgen.model.columns import Column, split_parts
+from ecsgen.model.columns import Column, field_columns, split_parts
 from ecsgen.model.types import SCALARS
 from ecsgen.policies import index, unique
 from ecsgen.render.text.formatting import (
@@ -47,6 +47,12 @@ WRITTEN_OUT = 4
 def time_literal(kind: FieldType, value: Default) -> str:
     """Return a default of datetimes or timedeltas as numpy's scalar."""
     return f"np.{kind.base.value}64({literal(value)}, {literal(kind.scalar[3:-1])})"
+
+
+def value_literal(field: Field, value: Default) -> str:
+    """Return a value of a field as Python, as `default_literal` does."""
+    (column,) = field_columns(replace(field, default=value, split=False))
+    return ColumnCode(column, "", 0).default_literal
 
 
 def shows_array(kind: FieldType) -> bool:

@@ -10,6 +10,7 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, FusedKernels, Mark, Project, World
 from ecsgen.model.columns import MANAGER_FIELDS
 from ecsgen.model.schedules import fused_passes, used_reductions
+from ecsgen.schema.bundles import build_bundles
 from ecsgen.schema.components import build_component, check_chunk, collect_invalid_names
 from ecsgen.schema.declarations import Declaration, Declarations, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec
@@ -64,7 +65,8 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     complete = {name for name, draft in declared.items() if _is_complete(draft)}
     world = World()
     for world_draft in reversed(drafts.worlds):  # the first one is the project's
-        world = build_world(world_draft, declared, types, settings)  # E403, E50x, E51x
+        bundles = build_bundles(world_draft, declared, components, types)  # E50x, E523
+        world = build_world(world_draft, declared, types, settings, bundles)  # E403, E50x, E51x
         check_shard_names(world_draft, declared, drafts.enums)  # E102
         check_table_names(world_draft)  # E101 to E103
         sources = find_valid_sources(world_draft, declared)

@@ -731,8 +731,16 @@ class WorldSpec(Strict):
     entity: EntitySpec = Field(
         default_factory=EntitySpec, description="The layout of entity handles."
     )
-    bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
-        default={}, description="Name → components and other bundles: sets to spawn from."
+    bundles: dict[
+        str,
+        Form[
+            Annotated[dict[str, dict[str, Any]], Field(min_length=1)],
+            Annotated[list[Text], Field(min_length=1)],
+        ],
+    ] = Field(
+        default={},
+        description="Name → components and other bundles: sets to spawn from. A list, or a mapping "
+        "of components to values of their fields, as `{unit: {}, Health: {hp: 50}}`.",
     )
     queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
     groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(

@@ -32,7 +32,6 @@ from ecsgen.model import (
     Reduction,
     ScheduleEntry,
     World,
-    flat_bundle,
 )
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
@@ -455,7 +454,7 @@ class WorldScopes:
         )
         component = self.components.get(over)
         unowned = over if component is not None and component.owner == "none" else ""
-        bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
+        bundles = {bundle.name: bundle.values for bundle in world.bundles}
         hidden = {
             f"{name}.{f.name}" for name, c in self.components.items() for f in c.indirect_fields
         }

@@ -79,8 +79,8 @@ WORLD_NAMES: Final[Names] = {
         "provenance MANAGERS QUERIES GROUPS BUNDLES seed tick records settings"
     ),
     "the library calls": _words(
-        "all_managers archetype_store CAN_ACCELERATE CHUNKED collecting_managers json_state "
-        "load_json_state MANAGER_CLASSES noted_entities ownerless_hint READ_ONLY "
+        "all_managers archetype_store BUNDLE_VALUES CAN_ACCELERATE CHUNKED collecting_managers "
+        "json_state load_json_state MANAGER_CLASSES noted_entities ownerless_hint READ_ONLY "
         "remove_rows_one_by_one rollback_spawn STAYS"
     ),
 }

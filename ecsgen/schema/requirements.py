@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.schema.bundles import find_cycles
 from ecsgen.schema.declarations import Components, Declaration
 from ecsgen.schema.document_specs import ComponentSpec, WorldSpec
 from ecsgen.schema.policy_keys import format_key
-from ecsgen.schema.world import find_cycles
 
 
 def check_requirements(components: Components, worlds: Sequence[Declaration[WorldSpec]]) -> None:

@@ -70,6 +70,8 @@ def _hint_of_value(location: Path, node: Node) -> str:
     if key in ("tags", "requires", "renamed_from", "removed") and isinstance(value, str):
         item = value if key in ("tags", "requires") else f'"{value}"'
         return f"did you mean {quote(f'[{item}]')}?"
+    if location[:1] == ("bundles",) and len(location) == 3 and value is None:
+        return "write `{}` for the defaults"
     if location[:1] == ("queries",) and len(location) == 2 and isinstance(value, list):
         listed = ", ".join(str(item.value) for item in value)
         return f"did you mean {quote(f'{{all: [{listed}]}}')}?"

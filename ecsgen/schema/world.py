@@ -1,13 +1,13 @@
-"""The world document: bundles, queries, groups, world kernels, archetypes, entity handles."""
+"""The world document: queries, groups, world kernels, archetypes, entity handles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import SETTINGS, Kernel, Mark, Query, ScheduleEntry, Setting, World
+from ecsgen.model import SETTINGS, Bundle, Kernel, Mark, Query, ScheduleEntry, Setting, World
 from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
@@ -23,61 +23,9 @@ from ecsgen.schema.names import (
     check_module,
     module_name,
 )
-from ecsgen.schema.policy_keys import check_owned, format_key, is_set, resolve_components
+from ecsgen.schema.policy_keys import format_key, is_set, resolve_components
 from ecsgen.schema.shards import GENERATION_BITS, build_shards
 from ecsgen.schema.type_parser import TypeScope
-
-
-def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None:
-    """Report E501, E504, E507 and E509."""
-    bundles = draft.spec.bundles
-    known = (*bundles, *components)
-    for bundle, names in bundles.items():
-        where = f"bundle {quote(bundle)}"
-        seen: set[str] = set()
-        for index, name in enumerate(names):
-            mark = draft.value_mark("bundles", bundle, index)
-            component = components.get(name)
-            if name in seen:
-                draft.report("E509", f"{quote(name)} is listed twice in {where}", mark)
-            elif component is None and name not in bundles:
-                message = f"unknown component or bundle {quote(name)} in {where}"
-                draft.report("E501", message, mark, hint=did_you_mean(name, known))
-            elif component is not None:
-                check_owned(component, where, mark)
-            seen.add(name)
-    modules = {module_name(name) for name in components}
-    for cycle in find_cycles(bundles):
-        if any(name != name.lower() or name in modules for name in cycle):
-            continue  # the name is a mistake already, and a component may be meant
-        path = " → ".join((*cycle, cycle[0]))
-        index = bundles[cycle[0]].index(cycle[1 % len(cycle)])
-        message = f"the bundle {quote(cycle[0])} is within itself: {quote(path, 200)[1:-1]}"
-        draft.report("E504", message, draft.value_mark("bundles", cycle[0], index))
-
-
-def find_cycles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return cycles of bundles, or of components that require each other, at least one of each
-    strongly connected part. Without recursion."""
-    cycles: list[list[str]] = []
-    finished: set[str] = set()
-    for start in bundles:
-        path: dict[str, Iterator[str]] = {}
-        if start not in finished:
-            path[start] = iter(bundles[start])
-        while path:
-            last = next(reversed(path))
-            name = next((name for name in path[last] if name in bundles), None)
-            if name is None:
-                finished.add(last)
-                del path[last]
-            elif name in path:
-                names = list(path)
-                cycles.append(names[names.index(name) :])
-            elif name not in finished:
-                path[name] = iter(bundles[name])
-    return cycles
-
 
 _NAMED: Final = {
     "queries": "a query",
@@ -106,6 +54,7 @@ def build_world(
     components: Components,
     types: TypeScope,
     settings: tuple[Setting, ...],
+    bundles: tuple[Bundle, ...],
 ) -> World:
     """Return the world; reports E403 and E50x."""
     builder = _Builder(draft, components)
@@ -114,7 +63,6 @@ def build_world(
     spec = draft.spec
     builder.check_groups()
     builder.check_archetypes()
-    check_bundles(draft, components)
     check_grids(draft, components)
     prefix = "set_"
     while any(name.startswith(prefix) for name in spec.kernels):
@@ -126,7 +74,7 @@ def build_world(
         generation_bits=builder.generation_bits(),
         min_free=spec.entity.min_free,
         settings=settings,
-        bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
+        bundles=bundles,
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
         kernels=builder.kernels(types),

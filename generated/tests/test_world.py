@@ -427,6 +427,7 @@ class TestBundles(world_features.BundleCases):
     bundles: ClassVar = {
         "prop": ("skinned_mesh", "transform"),
         "creature": ("ai_state", "skinned_mesh", "transform"),
+        "armed": ("health", "weapon"),
         "hero": (
             "ai_state",
             "health",

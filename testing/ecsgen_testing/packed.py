@@ -83,8 +83,8 @@ class PackedRules(ManagerStateMachine):
 
 
 def _nan_last(value: Any) -> tuple[bool, Any]:
-    is_nan = isinstance(value, float) and isnan(value)
-    return is_nan, 0.0 if is_nan else value
+    is_last = value is None or (isinstance(value, float) and isnan(value))  # NaT is None
+    return is_last, 0.0 if is_last else value
 
 
 class PackedCases(Cases):

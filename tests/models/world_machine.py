@@ -60,10 +60,11 @@ class ManagerRules(RuleBasedStateMachine):
     @rule(bundle=st.sampled_from(sorted(BUNDLES)), data=st.data(), value=number)
     def spawn_bundle(self, bundle: str, data: st.DataObject, value: int) -> None:
         if len(self.model) <= MOST:
-            component = data.draw(st.sampled_from(BUNDLES[bundle]))
+            component = data.draw(st.sampled_from(sorted(BUNDLES[bundle])))
             spawn = getattr(self.world, f"spawn_{bundle}")
             (e,) = spawn(1, **{component: columns(component, [value])}).tolist()
-            self.model[e] = {name: [7] for name in BUNDLES[bundle]} | {component: [value]}
+            values = {**BUNDLES[bundle], component: value}
+            self.model[e] = {name: [value] for name, value in values.items()}
 
     @rule(names=some_names, failing=st.sampled_from(["worker", "armor"]))
     def fail_to_spawn(self, names: list[str], failing: str) -> None:

@@ -36,10 +36,11 @@ NAMES = [*IN_MANAGERS, *IN_CHUNKS]
 LISTS = ("crowd", "dice")
 GROUP = ("place", "speed")
 BUNDLES = {
-    "thing": ["grid", "mesh"],
-    "mover": ["grid", "mesh", "place", "speed"],
-    "engine": ["fuel", "grid", "mesh"],
+    "thing": {"grid": 7, "mesh": 4},
+    "mover": {"grid": 7, "mesh": 4, "place": 7, "speed": 3},
+    "engine": {"fuel": 2, "grid": 1, "mesh": 4},
 }
+"""The values of the components that a bundle spawns."""
 QUERIES: dict[str, dict[str, list[str]]] = {
     "both": {"all": ["place", "speed"]},
     "busy": {"all": ["worker"], "any": ["dice", "crowd"], "none": ["node"]},
@@ -64,7 +65,10 @@ def schema() -> str:
     world = [
         "world: Everything",
         "entity: {index_bits: 7, generation_bits: 20, min_free: 4}",
-        "bundles: {thing: [Grid, Mesh], mover: [thing, Place, Speed], engine: [thing, Fuel]}",
+        "bundles:",
+        "  thing: {Grid: {}, Mesh: {x: 4}}",
+        "  mover: {thing: {}, Place: {}, Speed: {x: 3}}",
+        "  engine: {thing: {}, Fuel: {x: 2}, Grid: {x: 1}}",
         f"groups: {{pair: [{_classes(GROUP)}]}}",
         f"archetypes: {{chunk: 1024, components: [{_classes(CHUNKED)}]}}",
         "queries:",

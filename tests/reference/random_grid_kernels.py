@@ -50,7 +50,7 @@ destroy: manual
 fields: {FIELDS}
 ---
 world: World
-bundles: {ram: [Sheep, Coat]}
+bundles: {lamb: {Sheep: {e: 4, u: 200, way: 2}, Coat: {x: 0.1}}, ram: {lamb: {}, Sheep: {e: -1}}}
 RICH
 kernels:
 """.replace("FIELDS", FIELDS).replace("OF Patch", "OF_PATCH").replace("OF Sheep", "OF_SHEEP")
@@ -444,7 +444,9 @@ class GridText(StepText):
         ways = ["Sheep", "Bird", "Bird Purse", "Tree", "Note Bird", "Sheep Coat"]
         names = self.pick(ways).split()
         found = [f"{name}({', '.join(self.given(name))})" for name in names]
-        return ", ".join(["ram"] * (names == ["Sheep"] and self.chance(0.5)) + found)
+        return ", ".join(
+            [self.pick(["lamb", "ram"])] * (names == ["Sheep"] and self.chance(0.5)) + found
+        )
 
     def given(self, name: str) -> list[str]:
         values = [f"e={self.number()}"] * self.chance(0.7)

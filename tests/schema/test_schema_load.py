@@ -187,7 +187,8 @@ def test_world(tmp_path: Path) -> None:
     loaded = project(tmp_path, a=text)
     world = loaded.world
     assert (world.name, world.index_bits, world.generation_bits) == ("Game", 20, 12)
-    assert world.bundles == (("unit", ("Mover", "Health")), ("soldier", ("unit", "Armor")))
+    members = {bundle.name: list(bundle.members) for bundle in world.bundles}
+    assert members == {"unit": ["Mover", "Health"], "soldier": ["unit", "Armor"]}
     assert world.groups == (("bodies", ("Mover", "Static")),)
     assert world.queries[0].any == ("Health",)
     assert world.kernels[0].over == "bodies"

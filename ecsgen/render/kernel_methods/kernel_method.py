@@ -105,8 +105,10 @@ class KernelMethod(ABC):
         homes = []
         if self._program.keeps_handles:
             homes = [home for spawn in spawns for home in spawn.homes(components)]
-        arguments += [literal(kinds)] if homes or {*kinds} - {"spawn"} else []
-        arguments += [literal(tuple(dict.fromkeys(homes)))] if homes else []
+        bundles = tuple(spawn.bundle for spawn in spawns)
+        arguments += [literal(kinds)] if any(bundles) or homes or {*kinds} - {"spawn"} else []
+        arguments += [literal(tuple(dict.fromkeys(homes)))] if any(bundles) or homes else []
+        arguments += [literal(bundles)] if any(bundles) else []
         return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
 
     @property

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ecsgen.model import Project, Query
-from ecsgen.render.column_code import slots_lines
-from ecsgen.render.text.formatting import call, collection, for_macro
+from ecsgen.model import Component, Project, Query, Values
+from ecsgen.render.column_code import slots_lines, value_literal
+from ecsgen.render.text.formatting import call, collection, for_macro, mapping
 from ecsgen.render.text.name_shadowing import (
     ComponentName,
     add_class_placeholder,
@@ -52,6 +53,24 @@ class Bundle:
 
     name: str
     members: tuple[ComponentName, ...]
+    values: Mapping[str, Mapping[str, str]]
+    """Literals of the values that it says, by the components' attributes and fields."""
+
+    @property
+    def values_line(self) -> str:
+        """Item of the world's `BUNDLE_VALUES`."""
+        by_component = {name: _display(values) for name, values in self.values.items()}
+        return mapping(f'"{self.name}": ', by_component, 0) + ","
+
+    def argument(self, member: ComponentName) -> str:
+        """Return the expression for what a spawn gives of a component."""
+        if member.module not in self.values:
+            return f"{{}} if {member.bare_name} is None else {member.bare_name}"
+        return f'fill_fields({member.bare_name}, _values["{member.module}"])'
+
+
+def _display(values: Mapping[str, str]) -> str:
+    return f"{{{', '.join(f'{literal(name)}: {value}' for name, value in values.items())}}}"
 
 
 def groups(project: Project) -> tuple[Group, ...]:
@@ -65,9 +84,22 @@ def groups(project: Project) -> tuple[Group, ...]:
 def bundles(project: Project) -> tuple[Bundle, ...]:
     """Return all bundles, each with the components of those that it builds on."""
     return tuple(
-        Bundle(name, tuple(make_component_name(member.name) for member in members))
-        for name, members in project.bundle_members.items()
+        Bundle(
+            bundle.name,
+            tuple(map(make_component_name, sorted(bundle.values))),
+            {
+                module_name(name): _literals(project.by_name[name], values)
+                for name, values in sorted(bundle.values.items())
+                if values
+            },
+        )
+        for bundle in project.world.bundles
     )
+
+
+def _literals(component: Component, values: Values) -> dict[str, str]:
+    fields = (field for field in component.fields if field.name in values)
+    return {field.name: value_literal(field, values[field.name]) for field in fields}
 
 
 def flags(project: Project) -> tuple[tuple[str, ...], tuple[Bundle, ...]]:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Final, Self
 
 from ecsgen.config import Backend
-from ecsgen.model import Component, Enum, Project, World
+from ecsgen.model import BaseType, Component, Enum, Project, World
 from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
@@ -178,7 +178,7 @@ class WorldContext:
     exports: tuple[str, ...]
     """Names that the package exports of `world.py` besides the world."""
     enums: tuple[str, ...]
-    """Enums of arguments of methods, and of columns of tables."""
+    """Enums of arguments of methods, of columns of tables and of values of bundles."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -249,7 +249,7 @@ class WorldContext:
             "MANAGERS": [member.module for member in (*self.components, *self.unowned)],
             "QUERIES": [query.name for query in world.queries],
             "GROUPS": [name for name, _ in world.groups],
-            "BUNDLES": [f"spawn_{name}" for name, _ in world.bundles],
+            "BUNDLES": [f"spawn_{bundle.name}" for bundle in world.bundles],
         }
         return "\n".join(
             collection(f"_{kind}: ClassVar = ", [literal(name) for name in names], 4)
@@ -297,7 +297,7 @@ def _shapes(members: Iterable[WorldComponent]) -> tuple[str, ...]:
 
 
 def _argument_enums(project: Project) -> tuple[str, ...]:
-    """Return the enums of arguments of the world's and scheduled kernels, and of tables."""
+    """Return the enums of arguments of the world's and scheduled kernels, of tables and bundles."""
     world = project.world
     entries = tuple(entry for _, entries in world.schedules for entry in entries)
     kernels = [
@@ -308,6 +308,10 @@ def _argument_enums(project: Project) -> tuple[str, ...]:
     enums = {argument.type.enum for argument in arguments}
     fields = (field for table in world.records for field in table.fields)
     enums |= {field.type.enum for field in fields}
+    for bundle in world.bundles:
+        for component, values in bundle.values.items():
+            types = (f.type for f in project.by_name[component].fields if f.name in values)
+            enums |= {type_.target for type_ in types if type_.base is BaseType.ENUM}
     return tuple(sorted(map(add_placeholder, enums - {""})))
 
 

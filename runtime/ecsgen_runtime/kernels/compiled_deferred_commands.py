@@ -17,7 +17,7 @@ from ..managers.policies.lookup_maps import Sparse, grow_map, map_of
 from ..tables.columns import owner_column
 from ..world.world_base import WorldBase
 from .deferred_commands import CommandBuffer as PlainCommandBuffer
-from .deferred_commands import defaults
+from .deferred_commands import bundle_columns, defaults
 
 _MAX_REUSED: Final = 16_384
 """Rows and indices up to which arrays are reused by the next call."""
@@ -61,12 +61,16 @@ class CommandBuffer(PlainCommandBuffer):
         super().__init__(world, count, rows, spawns, *kinds)
         self._kinds = rows, spawns, *kinds
         managers = tuple(map(type, world.collecting_managers))
+        kinds_of_spawns, self._homes, bundles = (*kinds, (), (), ())[:3]
         specs = tuple(
-            tuple((type(getattr(world, name)), name, fields) for name, fields in spec)
-            for spec in spawns
+            (
+                tuple((type(getattr(world, name)), name, fields) for name, fields in spec),
+                type(world),
+                bundle,
+            )
+            for spec, bundle in zip(spawns, bundles or [""] * len(spawns), strict=True)
         )
         entities: Any = type(world.entities)
-        kinds_of_spawns, self._homes = (*kinds, (), ())[:2]
         is_plain = bool(managers) and not rows and {*kinds_of_spawns} <= {"spawn"}
         is_plain = is_plain and {*self._homes} <= {""}  # or no handles of unowned rows
         self._plan = _plan(entities, managers, specs) if is_plain else None
@@ -204,7 +208,8 @@ def _is_plain(kind: Any) -> bool:
 
 def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
     members, unset = [], []
-    for kind, name, fields in spec:
+    parts, world, bundle = spec
+    for kind, name, fields in parts:
         columns = {column.name: column for column in kind.LAYOUT}
         is_split = not kind.CONVERTERS.keys() <= columns.keys()
         has_capacity = getattr(kind.ROWS, "CELL_CAPACITY", False)
@@ -214,7 +219,8 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
         offsets = [columns[field].bytes_before for field in fields]
         ranges = np.array([offsets, sizes, np.cumsum(sizes) - sizes], np.intp)
         members.append((name, manager, ranges))
-        unset += [(manager, n, d) for n, d in defaults(kind).items() if n not in fields]
+        initial = {**defaults(kind), **bundle_columns(world, bundle).get(name, {})}
+        unset += [(manager, n, value) for n, value in initial.items() if n not in fields]
     return tuple(members), tuple(unset)
 
 

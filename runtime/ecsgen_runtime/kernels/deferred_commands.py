@@ -49,9 +49,16 @@ class SpawnBatch:
     """Spawns of one statement of a kernel: turns and columns of field values."""
 
     def __init__(
-        self, world: WorldBase, spec: SpawnSpec, capacity: int, kind: SpawnKind = "spawn"
+        self,
+        world: WorldBase,
+        spec: SpawnSpec,
+        capacity: int,
+        kind: SpawnKind = "spawn",
+        bundle: str = "",
     ) -> None:
-        self.spec, self.kind = spec, kind
+        self.spec, self.kind, self._bundle = spec, kind, bundle
+        world_class: Any = type(world)
+        self._constants = bundle_columns(world_class, bundle)
         self.capacity = capacity = -(-capacity // 8) * 8  # columns begin at aligned offsets
         self.turns = np.empty(capacity, np.int64)
         """Number of the turn in which each spawn was recorded."""
@@ -75,12 +82,18 @@ class SpawnBatch:
         """Return the values of a field, as loops write them."""
         return self.columns[manager, field].reshape(-1)
 
+    def values(self, manager: str, positions: _Positions) -> Columns:
+        """Return the fields of a manager that the statement or its bundle sets, with the values of
+        some spawns, or one for all."""
+        columns = {f: column[positions] for (m, f), column in self.columns.items() if m == manager}
+        return {**self._constants.get(manager, {}), **columns}
+
     def holding(self, world: WorldBase, grown: Mapping[tuple[str, str], Any]) -> SpawnBatch:
         """Return a batch with the turns, by two empty names, and flat values of longer arrays."""
         turns = np.asarray(grown["", ""])
         if len(turns) == len(self.turns):
             return self
-        batch = SpawnBatch(world, self.spec, len(turns), self.kind)
+        batch = SpawnBatch(world, self.spec, len(turns), self.kind, self._bundle)
         batch.turns[: len(turns)] = turns
         if self.kind != "spawn":
             batch.targets[: len(turns)] = grown["", "entity"]
@@ -464,15 +477,13 @@ class DeferredCommands:
         kind: Any = type(getattr(self._world, name))
         columns = dict(defaults(kind))
         for number, (positions, source) in shares.items():
-            for (manager, field), values in self.spawn_batches[number].columns.items():
-                if manager != name:
-                    continue
+            for field, values in self.spawn_batches[number].values(name, source).items():
                 if len(shares) == 1:
-                    columns[field] = values[source]
+                    columns[field] = values
                     continue
                 if not columns[field].flags.writeable:  # still the default
                     columns[field] = columns[field].repeat(count, 0)
-                columns[field][positions] = values[source]
+                columns[field][positions] = values
         return columns
 
 
@@ -492,10 +503,12 @@ class CommandBuffer(DeferredCommands):
         spawns: Sequence[SpawnSpec],
         kinds: Sequence[SpawnKind] = (),
         homes: Sequence[str] = (),
+        bundles: Sequence[str] = (),
     ) -> None:
         """`count` rows run; single rows of the managers named in `rows` may be removed; `kinds`: of
         the spawns, if not all are that; `homes`: the managers that give handles of who will
-        come, "" for entities. Raises what `begin_call` raises."""
+        come, "" for entities; `bundles`: those of the spawns that have values, "" for others.
+        Raises what `begin_call` raises."""
         self.begin_call(world)
         self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
@@ -507,8 +520,10 @@ class CommandBuffer(DeferredCommands):
         }
         self.capacity = count
         kinds = kinds or ["spawn"] * len(spawns)
-        batches = zip(spawns, kinds, strict=True)
-        self.spawn_batches = [SpawnBatch(world, spec, count, kind) for spec, kind in batches]
+        batches = zip(spawns, kinds, bundles or [""] * len(spawns), strict=True)
+        self.spawn_batches = [
+            SpawnBatch(world, spec, count, kind, bundle) for spec, kind, bundle in batches
+        ]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
         self.handles = self.newborn_handles(homes)
 
@@ -542,12 +557,16 @@ class BlockCommandBuffer(DeferredCommands):
         rows: Sequence[str],
         spawns: Sequence[SpawnSpec],
         kinds: Sequence[SpawnKind] = (),
+        homes: Sequence[str] = (),
+        bundles: Sequence[str] = (),
     ) -> None:
         """Single rows of the managers named in `rows` may be removed; `kinds`: of the spawns, if
-        not all are that. Raises as `begin_call`."""
+        not all are that; `homes`: none, as no handles are given; `bundles`: those of the spawns
+        that have values, "" for others. Raises as `begin_call`."""
         self.begin_call(world)
         self._rows, self._specs = rows, spawns
         self._kinds = kinds or ["spawn"] * len(spawns)
+        self._bundles = bundles or [""] * len(spawns)
         self._first = self._next = 0
         """Numbers of the block's first row, and of the row after its last."""
         self._dead_cells: list[tuple[NDArray[Any], ...]] = []
@@ -632,7 +651,7 @@ class BlockCommandBuffer(DeferredCommands):
     def _batch(self, number: int) -> SpawnBatch:
         count = self._count(number)
         kind = self._kinds[number]
-        batch = SpawnBatch(self._world, self._specs[number], count, kind)
+        batch = SpawnBatch(self._world, self._specs[number], count, kind, self._bundles[number])
         if count:
             targets = [] if kind == "spawn" else [batch.targets]
             columns = [batch.turns, *targets, *batch.columns.values()]
@@ -690,3 +709,18 @@ def defaults(kind: Any) -> Columns:
         name: np.broadcast_to(field.to_column(default, 1), (1, *field.shape))
         for name, (field, default) in kind.CONVERTERS.items()
     }
+
+
+@cache
+def bundle_columns(kind: Any, bundle: str) -> Mapping[str, Columns]:
+    """Return the values that a bundle of a world says, by manager and field, shape (1, *shape);
+    nothing for ""."""
+    columns: dict[str, Columns] = {}
+    for name, values in kind.BUNDLE_VALUES.get(bundle, {}).items():
+        converters = kind.MANAGER_CLASSES[name].CONVERTERS
+        fields = ((field, converters[field][0]) for field in values)
+        columns[name] = {
+            field: np.broadcast_to(type_.to_column(values[field], 1), (1, *type_.shape))
+            for field, type_ in fields
+        }
+    return columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import IntEnum, IntFlag
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .field_types import Converter, FieldTable
 from .interchange import table_hint
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
+_T = TypeVar("_T")
 
 
 class FieldInfo(NamedTuple):
@@ -86,6 +87,13 @@ def parse_columns(
         name: converters[name][0].to_repeated_column(value, rows)
         for name, value in parse_row(component, columns).items()
     }
+
+
+def fill_fields(fields: _T, values: Mapping[str, Any]) -> _T:
+    """Return what a call gives of a component, with a bundle's values where it says nothing: a row
+    of the component says everything."""
+    given: Any = {} if fields is None else fields
+    return {**values, **given} if isinstance(given, Mapping) else given  # type: ignore[return-value]
 
 
 def parse_row(component: type[tuple[Any, ...]], columns: ColumnsOrRow) -> Mapping[str, Any]:

@@ -238,7 +238,7 @@ NewRows: TypeAlias = "tuple[Owned, Sequence[Mapping[str, Any]] | None]"
 """Manager, and the fields of each row; None for the defaults."""
 
 
-_NAMES: Final = ("MANAGERS", "QUERIES", "GROUPS", "BUNDLES", "FINGERPRINT")
+_NAMES: Final = ("MANAGERS", "QUERIES", "GROUPS", "BUNDLES", "BUNDLE_VALUES", "FINGERPRINT")
 """Names that generated classes have with an underscore: without it, annotations in the class could
 not mean a component of that name."""
 
@@ -254,6 +254,8 @@ class WorldBase(DeferredDespawns):
     GROUPS: ClassVar[tuple[str, ...]] = ()
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """Methods that spawn bundles."""
+    BUNDLE_VALUES: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    """What bundles say of fields, by their names and the components' attributes."""
     MANAGER_CLASSES: ClassVar[Mapping[str, type[Any]]] = {}
     """Class of each manager, by attribute. Managers of rows with owners come first, in the order in
     which a new entity gets its rows."""

@@ -23,6 +23,24 @@ GROUPS = (
         "bundles",
         Mutant("overrides are ignored", r"=\{\} if \w+ is None else \w+,", "={},"),
         Mutant("a component is left out", r"^ +\w+=\{\} if \w+ is None else \w+,\n", ""),
+        Mutant("a bundle's value is left out", r'"mass": 80\.0', ""),
+        Mutant(
+            "a bundle's values are ignored", r"fill_fields\((\w+), _values\[.*\]\)", r"\1 or {}"
+        ),
+    ),
+    module(
+        "_runtime/values/field_tables.py",
+        ("test_world.py",),
+        Mutant(
+            "a bundle's value wins over the call's",
+            r"\{\*\*values, \*\*given\}",
+            "{**given, **values}",
+        ),
+        Mutant(
+            "what a call says is all",
+            r"\{\*\*values, \*\*given\} if",
+            "given if given else values if",
+        ),
     ),
     module(
         "_runtime/kernels/seeding.py",
