@@ -2424,7 +2424,7 @@ class Game(
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        Give a component what you give it in `spawn`; fields that you leave out have the bundle's value.
+        Give a component what you give it in `spawn`; what you leave out has the bundle's values.
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
@@ -2451,7 +2451,7 @@ class Game(
     ) -> EntityArray:
         """Create n entities of this bundle; O(n) for each component.
 
-        Give a component what you give it in `spawn`; fields that you leave out have the bundle's value.
+        Give a component what you give it in `spawn`; what you leave out has the bundle's values.
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
