@@ -2,8 +2,9 @@
 
 The yaml blocks of a page are its schemas; its python blocks run one after another in one namespace,
 with the package made from them importable as `generated`. An expression that is followed by
-`# → text` must have that repr. In console blocks `ecsgen` runs as given, in a project of the page's
-schemas; of other commands the target or the file must exist.
+`# → text` must have that repr. Blocks "yaml alone" are schemas by themselves. In console blocks
+`ecsgen` runs as given, in a project of the page's schemas; of other commands the target or the file
+must exist.
 
 A page whose blocks name files in their first line (`# schemas/body.yaml`) is a walk: what it shows
 is written, typed and run in the order of the page, beginning with an empty folder.
@@ -24,11 +25,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen as command
+from ecsgen.config import load_options
 from tests.support.world_package import load, sources
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,6 +188,22 @@ def test_the_tour_of_the_readme_runs_on_the_package_of_make_demo(project: Path) 
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(ROOT / "README.md", "python"):
         run(block, ROOT / "README.md", namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_stands_alone_is_valid(page: Path, project: Path) -> None:
+    """Each schema of a block "yaml alone", and all on a page where nothing runs; options; Python
+    that needs what is not here, such as a cluster."""
+    schemas = blocks(page, "yaml alone")
+    if not blocks(page, "python", "console") and page.name != "how-do-i-say.md":
+        schemas += [block for block in blocks(page, "yaml") if KIND.search(block.text)]
+    for block in schemas:
+        load(block.text)
+    for block in blocks(page, "toml"):
+        (project / "pyproject.toml").write_text(block.text, encoding="utf-8")
+        load_options()
+    for block in blocks(page, "py"):
+        ast.parse(dedent(block.text))
 
 
 @pytest.mark.parametrize("page", with_blocks("console"), ids=name)

@@ -27,7 +27,7 @@ OUTCOME = re.compile(r"^# (.*) → (.*)\n", re.MULTILINE)
 TEXTS = [block.text for block in blocks(PAGE, "yaml")]
 CONTEXT = [text for text in TEXTS if KIND.search(text)]
 EXAMPLES = {text.partition(":")[0]: text for text in TEXTS if text not in CONTEXT}
-HANDLES = {"friend", "goal", "hit_by", "cell", "bank"}
+HANDLES = {"friend", "goal", "hit_by", "cell", "bank", "one", "two"}
 FIRST = 2**32
 """The handle of a world's first entity, and the id of a grid's first cell."""
 
@@ -59,7 +59,9 @@ def test_examples_do_what_their_last_lines_say(name: str, backend: Backend) -> N
     for key, values in before.items():
         component, column = place(key, kernel["over"])
         manager = getattr(town, component)
-        if component != "patch" and not len(manager):
+        if component == "knows" and not len(manager):
+            manager.create_many(len(values))
+        elif component != "patch" and not len(manager):
             town.spawn(len(values), **{component: {}})
         setattr(manager.data, column, to_handles(column, values))
     getattr(town, name)(**arguments)
