@@ -17,6 +17,7 @@ import numpy as np
 from ecsgen_runtime.base.locks import is_locked
 from ecsgen_runtime.kernels.blocks import SelectedRows
 from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
+from ecsgen_runtime.values.time_fields import DatetimeField, TimedeltaField
 from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference import reductions
 from ecsgen_testing.reference.neighbours import Surroundings
@@ -386,6 +387,8 @@ def _converted(kernel: str, name: str, field: Field, value: Any, count: int) -> 
     kinds: dict[str, Callable[[], Any]] = {
         "b": lambda: BoolField(label, field.shape),
         "f": lambda: FloatField(label, field.type, field.shape),
+        "M": lambda: DatetimeField(label, np.datetime_data(dtype)[0]),
+        "m": lambda: TimedeltaField(label, np.datetime_data(dtype)[0]),
     }
     converter = kinds.get(dtype.kind, lambda: IntField(label, field.type, field.shape))()
     if not field.is_each:

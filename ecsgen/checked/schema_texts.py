@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from ecsgen_testing.reference import run
 from ecsgen_testing.reference.schema import Kernel as ReferenceKernel
 from ecsgen_testing.reference.schema import Schema
@@ -222,6 +223,8 @@ def _allowed_kinds(line: str) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as Python's number, or list of them."""
+    """Return a value as Python's number, or list of them; a time as numpy's."""
     cells = value.data
+    if value.kind in "mM" and not value.shape:
+        return np.asarray(cells)[()]
     return cells.tolist() if hasattr(cells, "tolist") else cells

@@ -343,6 +343,8 @@ def shown(value: Value, names: Names) -> str:
     if value.shape:
         cells = [shown(Value(value.type, cell), names) for cell in value.data]
         return f"[{', '.join(cells)}]"
+    if value.kind in "mM":
+        return str(value.data)
     number = value.one
     members = names.schema.enums.get(value.type, {})
     for name, member in members.items():

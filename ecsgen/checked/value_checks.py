@@ -32,6 +32,8 @@ def arithmetic_kinds(sign: str, left: Value, right: Value, result: Value) -> Kin
         kinds = ("zero",)
     if result.kind == "f":
         return kinds + float_kinds(result, (left, right))
+    if result.kind in "mM":
+        return kinds + time_kinds(sign, (left, right), result)
     if result.kind in "iu" and sign in _EXACT and _wraps(sign, left, right, result):
         return (*kinds, "wrap")
     return kinds
@@ -53,8 +55,23 @@ def exact(integers: Value) -> Any:
     return np.asarray(integers.data).astype(object)
 
 
+def time_kinds(sign: str, operands: Iterable[Value], result: Value) -> Kinds:
+    """Return `wrap` for times that do not fit, NaT by chance among them."""
+    cells = [_ticks(operand) for operand in operands]
+    is_known = np.all([~np.isnat(o.data) for o in operands if o.kind in "mM"], axis=0)
+    wrong = is_known & (_EXACT[sign](*cells) != _ticks(result))
+    return ("wrap",) if np.any(wrong | (is_known & np.isnat(result.data))) else ()
+
+
+def _ticks(operand: Value) -> Any:
+    """Return the units of times, and integers as they are, as Python's."""
+    return np.asarray(operand.data).astype(np.int64).astype(object)
+
+
 def negation_kinds(operand: Value, result: Value) -> Kinds:
     """Return what is wrong with `-x`."""
+    if result.kind == "m":
+        return ()  # all but NaT have a negative
     is_integer = result.kind in "iu"
     return ("wrap",) if is_integer and np.any(-exact(operand) != exact(result)) else ()
 
@@ -63,6 +80,8 @@ def function_kinds(name: str, operands: Iterable[Value], result: Value) -> Kinds
     """Return what is wrong with a function, by its outcome."""
     if result.kind == "f":
         return float_kinds(result, operands)
+    if result.kind in "mM":
+        return ()  # one of the operands, or its absolute value
     if name == "abs" and result.kind in "iu":
         (operand,) = operands
         return ("wrap",) if np.any(abs(exact(operand)) != exact(result)) else ()
@@ -83,6 +102,8 @@ def cast_kinds(operand: Value, result: Value) -> Kinds:
     """Return what is wrong with a conversion."""
     if result.kind == "f":
         return float_kinds(result, (operand,))
+    if operand.kind in "mM":
+        return ("nan",) if np.any(np.isnat(operand.data)) else ()
     if result.kind not in "iu" or operand.kind not in "iuf":
         return ()
     cells, numbers = np.ravel(operand.data).tolist(), np.ravel(result.data).tolist()
@@ -100,7 +121,7 @@ def float_kinds(result: Value, operands: Iterable[Value]) -> Kinds:
         return ()
     are_nan, are_infinite = np.isnan(cells), np.isinf(cells)
     for operand in operands:
-        if operand.kind == "f":
+        if operand.kind in "fm":
             was_nan, was_infinite = _spread(operand, result)
             are_nan, are_infinite = are_nan & ~was_nan, are_infinite & ~was_nan & ~was_infinite
     kinds: Kinds = ("nan",) if np.any(are_nan) else ()
@@ -109,7 +130,9 @@ def float_kinds(result: Value, operands: Iterable[Value]) -> Kinds:
 
 def _spread(operand: Value, result: Value) -> tuple[Any, Any]:
     """Return where an operand is NaN or infinite; in all elements where shapes differ."""
-    are_nan, are_infinite = np.isnan(operand.data), np.isinf(operand.data)
+    is_time = operand.kind == "m"
+    are_nan = np.isnat(operand.data) if is_time else np.isnan(operand.data)
+    are_infinite = np.isinf(operand.data) if not is_time else np.zeros_like(are_nan)
     if operand.shape and operand.shape != result.shape:
         return np.any(are_nan), np.any(are_infinite)
     return are_nan, are_infinite

@@ -84,6 +84,7 @@ def _call(method: GeneratedMethod) -> str:
             shape = ((len(method.owner),) if field.is_each else ()) + field.shape
             is_number = re.fullmatch("[uif][0-9]+", field.type)  # 1, for a radius is above 0
             cell = 1 if is_number else 0 if field.shape else field.initial.one
+            cell = field.initial.data if field.initial.kind in "mM" else cell
             arguments[name] = np.full(shape, cell) if shape else cell
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -370,6 +370,9 @@ def _type(name: str, type_: Type, node: ast.expr) -> Type:
             hint = "compare it with something, as in count(other.x > 0)"
             raise KernelError("E803", f"'count' takes a condition, not {type_}", node, hint)
         return Type("i64")
+    if type_.is_time:
+        message = f"a question has no time as its value, and {quote(name)} has {type_} here"
+        raise KernelError("E803", message, node, "write i64(…), which counts its units")
     if name == "nearest" or name in CHANCES:
         return type_
     if name == "mode":

@@ -38,6 +38,7 @@ class Rule(Enum):
     ELEMENTS = "numbers with a shape; one of them, or an i64"
     TOTAL = "numbers with a shape; the same type, sums of integers in 64 bits"
     TRUTHS = "bools with a shape; bool"
+    TIMES = "times of one unit, as `time_rules` has them, element by element"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,23 @@ OF_ELEMENTS: Final = {"min": "least", "max": "greatest", "sum": "total"}
 MAX_VECTOR: Final = 16
 """The most numbers that `vec` takes."""
 
-TABLE: Final = OPERATORS | FUNCTIONS | ELEMENT_FUNCTIONS
+TIME_OPERATIONS: Final = _table(
+    Operator("add_times", 2, Rule.TIMES, "the sum; NaT if one is"),
+    Operator("subtract_times", 2, Rule.TIMES, "the difference; NaT if one is"),
+    Operator("multiply_time", 2, Rule.TIMES, "a timedelta so many times"),
+    Operator("divide_times", 2, Rule.TIMES, "the ratio of timedeltas, f64; NaN of NaT"),
+    Operator("negate_time", 1, Rule.TIMES, "the negative"),
+    Operator("absolute_time", 1, Rule.TIMES, "the absolute value"),
+    Operator("earliest", 2, Rule.TIMES, "the smaller; NaT if one is"),
+    Operator("latest", 2, Rule.TIMES, "the larger; NaT if one is"),
+    Operator("is_before", 2, Rule.TIMES, "less; false for NaT"),
+    Operator("is_at_most", 2, Rule.TIMES, "less or equal; false for NaT"),
+    Operator("is_same_time", 2, Rule.TIMES, "equal; false for NaT"),
+    Operator("is_other_time", 2, Rule.TIMES, "not equal; true for NaT"),
+)
+"""Operations on times, in which an i64 counts the units and the least one is NaT."""
+
+TABLE: Final = OPERATORS | FUNCTIONS | ELEMENT_FUNCTIONS | TIME_OPERATIONS
 
 DRAWS: Final = _table(
     Operator("random", 0, Rule.DRAW, "a number in [0, 1); `random(3)` is a vector of three"),

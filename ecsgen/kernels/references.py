@@ -13,7 +13,7 @@ from ecsgen.kernels.parsing import KernelError, check_count
 from ecsgen.kernels.scope import SELF, Scope, make_silent_error
 from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.columns import flat
+from ecsgen.model.columns import flat, ticks
 from ecsgen.model.types import BOOL, Number, Type
 
 _BEGINNINGS: Final = (
@@ -158,6 +158,8 @@ def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:
         unit, zero = (1.0, 0.0) if type_.is_float else (1, 0)
         size = shape[0] + 1
         return tuple(zero if index % size else unit for index in range(shape[0] * shape[1]))
+    if type_.is_time:
+        return (ticks(field.default),)
     elements = flat(field.default)
     return tuple(element for element in elements if isinstance(element, bool | int | float))
 

@@ -36,6 +36,8 @@ NUMERIC: Final = (
     BaseType.ENUM,
     BaseType.ENTITY,
     BaseType.ID,
+    BaseType.DATETIME,
+    BaseType.TIMEDELTA,
 )
 Readable: TypeAlias = Field | DerivedValue
 """Values of a row that kernels read by name: fields, then derived values."""
@@ -375,6 +377,8 @@ def value_type(type_: FieldType) -> Type | None:
     """Return the type of a field or argument in expressions; None for text, bytes and objects."""
     if type_.base not in NUMERIC:
         return None
+    if type_.is_time:
+        return Type(type_.kernel_scalar, (), type_.text)
     named = type_.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID)
     kind = type_.text.partition("[")[0] if named else ""
     return Type(type_.scalar, type_.shape, kind)

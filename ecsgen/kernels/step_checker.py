@@ -31,6 +31,13 @@ ParsedSteps = tuple[SourceText, list[ast.stmt]]
 """A text of the schema, and its statements."""
 
 _I64: Final = Type("i64")
+_TIME_MESSAGES: Final = {
+    "add_times": "+",
+    "subtract_times": "-",
+    "earliest": "min",
+    "latest": "max",
+}
+"""Operations of messages to times, as they are written."""
 _COLUMNS: Final = (tree.ENTITY, tree.CELL_ID, tree.ID_SLOT)
 """Columns that managers keep."""
 
@@ -368,8 +375,12 @@ class StepChecker:
         if message_parts is not None:
             operator, sent = message_parts
             operand = self._checker.infer(sent)
-            apply_operation(operator, [read, operand], sent)  # reports types and shapes
-            value = convert_for_target(operand, read.type, sent)
+            changed = apply_operation(operator, [read, operand], sent)  # reports types and shapes
+            if read.type.is_time and isinstance(changed, tree.Operation):
+                convert_for_target(changed, read.type, sent)  # the operand is of another kind
+                value, operator = give_default_type(operand), changed.name
+            else:
+                value = convert_for_target(operand, read.type, sent)
             return tree.Step(target, value, index, text, operator, items)
         value = convert_for_target(self._right_side(step, read), read.type, step.value)
         if not scope.takes_turns:
@@ -418,7 +429,7 @@ class StepChecker:
         if self._scope.takes_turns or not isinstance(step.target, tree.ReferencedField):
             return
         node = target_of(statement)
-        operator = step.message_operator
+        operator = _TIME_MESSAGES.get(step.message_operator, step.message_operator)
         operator += "=" if operator in ("+", "-") else ""
         line = text.place(node, self._scope.diagnostics).line
         first, first_line = self._operators.setdefault(step.target.text, (operator, line))

@@ -364,6 +364,9 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
     if not isinstance(operand, Literal):
         if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
+        if operand.type.is_time and scalar != "i64":
+            hint = "i64(…) counts its units" if scalar != "bool" else "x == x is false for NaT"
+            raise KernelError("E803", f"{operand.type} is a time, not a number", node, hint)
         return cast(operand, scalar)
     is_whole = isinstance(operand.value, int) or scalar in FLOATS
     if scalar == "bool" or not is_whole:

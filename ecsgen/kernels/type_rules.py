@@ -12,6 +12,7 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, choose_literal, fold_constants, resolve_literal
 from ecsgen.kernels.operations import TABLE, Rule
 from ecsgen.kernels.parsing import KernelError
+from ecsgen.kernels.time_rules import prepare_times
 from ecsgen.model.typed_tree import Cast, Constant, Expression, Operation
 from ecsgen.model.types import BOOL, FLOATS, Type, as_float, promote
 
@@ -26,6 +27,10 @@ def apply_operation(name: str, operands: Sequence[Operand], node: ast.AST) -> Op
         result = fold_constants(name, literals, node)
         if result is not None:
             return result
+    if (times := prepare_times(name, operands, node)) is not None:
+        operation_of_times, type_, values = times
+        shape = common_shape(name, values, node)
+        return Operation(type_.of_shape(shape), operation_of_times, values)
     prepare, build = _RULES[TABLE[name].rule]
     operation: Operand = build(name, prepare(name, operands, node), node)
     return operation
@@ -71,6 +76,7 @@ def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
     else:
         hint = f"only == and != work on {type_.kind}"
         hint += ", and & | ^ ~ if it has flags" if type_.enum else ""
+        hint = "i64(…) counts the units of a time" if type_.is_time else hint
     return KernelError("E803", f"{shown} takes numbers, not {type_}", node, hint)
 
 
@@ -336,10 +342,12 @@ def convert_for_target(value: Operand, wanted: Type, node: ast.expr) -> Expressi
 
 def _mismatch(shown: str, wanted: Type, node: ast.expr) -> KernelError:
     hint = ""
-    if wanted.kind and wanted.kind[0].isupper():
+    if wanted.enum:
         hint = f"name a member, as in {wanted.kind}.name"
     elif wanted.is_bool:
         hint = "compare it with something, as in `x != 0`"
+    elif shown.startswith(("datetime[", "timedelta[")) and wanted.is_number:
+        hint = "i64(…) counts the units of a time"
     elif wanted.is_number and not shown.startswith(("entity", "id<")):
         hint = f"write {wanted.scalar}(…) to convert it"
     return KernelError("E803", f"{shown} cannot be assigned to {wanted}", node, hint)

@@ -88,6 +88,11 @@ class FieldType:
         """True for datetimes and timedeltas, whose unit the scalar has: `M8[ms]`."""
         return self.base in (BaseType.DATETIME, BaseType.TIMEDELTA)
 
+    @property
+    def kernel_scalar(self) -> str:
+        """The scalar as kernels compute with it: of times an i64 counts the units."""
+        return "i64" if self.is_time else self.scalar
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from math import prod
 from typing import Final
 
@@ -108,6 +109,18 @@ def flat(value: Default) -> list[Default]:
     if isinstance(value, tuple):
         return [scalar for item in value for scalar in flat(item)]
     return [value]
+
+
+def ticks(default: Default) -> int:
+    """Return a default of datetimes or timedeltas as the number of units; of NaT the least."""
+    if isinstance(default, int):
+        return default
+    if default == "NaT":
+        return -(2**63)
+    moment, _, fraction = str(default).partition(".")
+    seconds = (datetime.fromisoformat(moment) - datetime(1970, 1, 1)) // timedelta(seconds=1)
+    scale = int("1".ljust(len(fraction) + 1, "0"))
+    return seconds * scale + int(fraction or 0)
 
 
 def _column(field: Field) -> Column:

@@ -33,8 +33,6 @@ _UNSEEN: Final = (
     BaseType.STR,
     BaseType.BYTES,
     BaseType.OBJECT,
-    BaseType.DATETIME,
-    BaseType.TIMEDELTA,
 )
 _POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
 _DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Component)}

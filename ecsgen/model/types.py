@@ -69,7 +69,9 @@ class Type:
 
     scalar: str  # "bool", "i8" … "f64"
     shape: tuple[int, ...] = ()
-    kind: str = ""  # an enum's name, "entity" or "id<…>": values to compare and assign, not numbers
+    kind: str = ""
+    """An enum's name, "entity" or "id<…>": values to compare and assign, not numbers; or a time
+    with its unit, "datetime[ms]" or "timedelta[ms]", whose units an i64 counts."""
 
     @property
     def is_bool(self) -> bool:
@@ -96,7 +98,17 @@ class Type:
     @property
     def enum(self) -> str:
         """The name of the enum; empty for other types."""
-        return "" if self.is_handle else self.kind
+        return "" if self.is_handle or self.is_time else self.kind
+
+    @property
+    def is_time(self) -> bool:
+        """True for datetimes and timedeltas."""
+        return self.kind.startswith(("datetime[", "timedelta["))
+
+    @property
+    def is_computed(self) -> bool:
+        """True if arithmetic is allowed, of times as their own rules have it."""
+        return self.is_number or self.is_time
 
     @property
     def bits(self) -> int:

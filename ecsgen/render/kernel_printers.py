@@ -136,7 +136,7 @@ def flat_columns(component: Component) -> list[tuple[str, str]]:
     texts |= {near.position.text for program in sequential for near in program.neighbourhoods}
     used = {text.rpartition(".")[2] for text in texts} | {*component.world_columns}
     return sorted(
-        (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
+        (field.name, f"NDArray[{SCALARS[field.type.kernel_scalar].numpy}]")
         for field in component.fields
         if field.name in used and field.type.shape and not field.split
     )

@@ -349,6 +349,7 @@ def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram 
         value = checker.condition(node) if reduction.function == "count" else checker.value(node)
         if reduction.function != "count" and not value.type.is_number:
             hint = "'count' counts rows for which it is true" if value.type.is_bool else ""
+            hint = "write i64(…), which counts its units" if value.type.is_time else hint
             message = f"{quote(reduction.function)} takes numbers, not {value.type}"
             raise KernelError("E803", message, node, hint)
     except KernelError as error:

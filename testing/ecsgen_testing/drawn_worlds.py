@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .reference.neighbours import Hood
 from .reference.schema import SETTINGS, Component, Field, Kernel, Reduction, Schema
 from .reference.spaces import FIRST_CELL
-from .reference.values import dtype_of, value
+from .reference.values import TIMES, dtype_of, value
 from .reference.world_copy import chunks_of, column_of, columns_of, manager_of, rows_of
 
 Rng: TypeAlias = np.random.Generator
@@ -214,6 +214,9 @@ class DrawnWorld:
 
     def _draw_setting(self, name: str, setting: Field) -> None:
         drawn = value(setting.type, self.draw_argument(name, setting, setting.shape), setting.shape)
+        if drawn.kind in "mM":
+            setattr(self.world.settings, name.partition(".")[2], drawn.data[()])
+            return
         if not setting.shape:
             drawn = setting.initial if drawn.one != drawn.one else setting.clipped(drawn)
         setattr(self.world.settings, name.partition(".")[2], drawn.data.tolist())
@@ -259,6 +262,9 @@ class DrawnWorld:
         if dtype.kind == "b":
             return np.asarray(rng.random(shape) < 0.5)
         with np.errstate(all="ignore"):
+            if dtype.kind in "mM":
+                ticks = self.numbers(np.dtype(np.int64), shape, rng).view(dtype)
+                return np.where(rng.random(shape) < 0.1, dtype.type("NaT"), ticks).astype(dtype)
             return self.numbers(dtype, shape, rng)
 
     def draw_argument(self, name: str, argument: Field, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -330,6 +336,8 @@ def _distinct(type_: str, number: int) -> Any:
         return (number % 256**size).to_bytes(size, "big")
     if type_ == "bool":
         return bool(number % 2)
+    if type_ in TIMES:
+        return TIMES[type_].type(number, np.datetime_data(TIMES[type_])[0])
     return float(number) if type_.startswith("f") else number
 
 

@@ -133,7 +133,7 @@ class KernelComparison:
                 numbers = np.asarray(self.drawn.rng.integers(2 * count + 1))
             else:
                 numbers = self.drawn.draw_argument(name, argument, shape)
-            keywords[name] = numbers.tolist()
+            keywords[name] = numbers[()] if numbers.dtype.kind in "mM" else numbers.tolist()
             values[name] = numbers[used] if argument.is_each else keywords[name]
         if rows is not None:
             keywords["rows"] = rows if named is None else named
@@ -232,6 +232,8 @@ def _with_named(schema: Schema, text: str) -> str:
 
 def same_cells(cells: NDArray[Any], wanted: NDArray[Any], is_exact: bool) -> bool:
     """Return whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
+    if cells.dtype.kind in "mM":
+        return cells.tobytes() == wanted.tobytes()
     if cells.dtype.kind != "f":
         return bool((cells == wanted).all())
     if not is_exact:

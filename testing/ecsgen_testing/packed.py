@@ -49,7 +49,7 @@ class PackedRules(ManagerStateMachine):
         if names:
             field = data.draw(st.sampled_from(names))
             self.manager.sort(field.name)
-            self.permute_by(lambda record: record.stored(field))
+            self.permute_by(lambda record: field.order(record.stored(field)))
 
     @rule(data=st.data())
     def sort_by_key(self, data: st.DataObject) -> None:

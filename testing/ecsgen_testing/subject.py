@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -70,6 +71,10 @@ class Field:
     def read(self, value: Any) -> Any:
         """Return a value as accessors return it."""
         return _mapped(self.read_element, value, len(self.shape))
+
+    def order(self, stored: Any) -> Any:
+        """Return what stored values are sorted by; NaN is last."""
+        return stored
 
     def stored(self, value: Any) -> Any:
         """Return a value as the column's `tolist()` has it."""
@@ -280,6 +285,10 @@ class _Time(Field):
 
     def stored_element(self, value: Any) -> Any:
         return np.array(value, self.dtype).tolist()
+
+    def order(self, stored: Any) -> Any:
+        ticks = np.array(stored, self.dtype)
+        return math.nan if np.isnat(ticks) else int(ticks.astype(np.int64))
 
 
 class Datetime(_Time):

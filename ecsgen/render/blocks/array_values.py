@@ -249,4 +249,6 @@ def _column_view(
         planes = f"planes({arguments})"
         return f"{planes}[..., :{rows}]" if rows else planes
     column = f"{holder}._{field.name}_column{f'[:{rows}]' if rows else ''}"
+    if field.type.is_time:
+        return f"{column}.view(np.int64)"
     return f"rows_last({column})" if shape else column

@@ -9,7 +9,7 @@ from functools import reduce
 from math import prod
 from typing import Final
 
-from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.kernels.operations import TABLE, TIME_OPERATIONS, Rule
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import FLOATS, SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import (
@@ -60,6 +60,18 @@ UFUNCS: Final = {
     "greatest": "maximum",
     "any": "logical_or",
     "all": "logical_and",
+    "add_times": "add",
+    "subtract_times": "subtract",
+    "multiply_time": "multiply",
+    "divide_times": "divide",
+    "negate_time": "negative",
+    "absolute_time": "absolute",
+    "earliest": "minimum",
+    "latest": "maximum",
+    "is_before": "less",
+    "is_at_most": "less_equal",
+    "is_same_time": "equal",
+    "is_other_time": "not_equal",
 }
 """Names of ufuncs, where they are not those of the operations."""
 
@@ -67,7 +79,7 @@ IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 
 COMPLAINING: Final = frozenset(
     ("/", "//", "%", "**", "sqrt", "exp", "log", "log2", "log10", "asin", "acos", "tan")
-) | {"sinh", "cosh"}
+) | {"sinh", "cosh", "divide_times"}
 """Operations of which numpy warns for values that a field may well have."""
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
@@ -140,7 +152,7 @@ class BlockEmitter:
                 self.layout(part) is ElementOrder.UNIFORM for part in tree.child_expressions(node)
             ):
                 return ElementOrder.UNIFORM
-            case tree.Operation() if node.name not in COMPOSED or node.name == "if":
+            case tree.Operation() if node.name not in COMPOSED or node.name in ELEMENTWISE:
                 operands = [(self.layout(operand), operand.type.shape) for operand in node.operands]
                 return common_layout(operands, node.type.shape)
         return kind_of(node.type)[2]
@@ -310,6 +322,11 @@ class BlockEmitter:
         return out
 
 
+def as_times(text: str) -> str:
+    """Return the expression for numbers of units as numpy's times, which know NaT."""
+    return f"{text}.view(np.timedelta64)"
+
+
 def common_layout(operands: Sequence[tuple[ElementOrder, Shape]], shape: Shape) -> ElementOrder:
     """Return the layout of a result: elements together only if all operands have them so."""
     if all(layout is ElementOrder.UNIFORM for layout, _ in operands):
@@ -380,6 +397,24 @@ def _choice(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None)
         out = emit.copied(otherwise, (scalar, shape, emit.layout(node)))
     emit.run("put_where", out.text, test.text, then.text)
     emit.working.release(test, then)
+    return out
+
+
+def _of_times(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
+    """Write numpy's operation on times: those of one unit need not be told from each other."""
+    operands = [emit.value(operand) for operand in node.operands]
+    pairs = zip(node.operands, operands, strict=True)
+    texts = [as_times(v.text) if n.type.is_time else as_typed(v) for n, v in pairs]
+    ufunc, scalar = f"np.{UFUNCS[node.name]}", node.type.scalar
+    if all(operand.is_uniform for operand in operands):
+        result = call(ufunc, texts, 0)
+        ticks = f"{result}.view(np.int64)" if node.type.is_time else result
+        return emit.uniform(ticks, scalar, node.type.shape)
+    is_fit = target is not None and target.scalar == scalar
+    kind = scalar, node.type.shape, emit.layout(node)
+    out = emit.memory_for(kind, operands, target if is_fit else None)
+    emit.run(ufunc, *texts, f"out={as_times(out.text) if node.type.is_time else out.text}")
+    emit.working.release(*(operand for operand in operands if operand.slot != out.slot))
     return out
 
 
@@ -582,4 +617,7 @@ COMPOSED: Final[
     **dict.fromkeys(("total", "least", "greatest", "any", "all"), _folded),
     "argmin": _index_of_extreme,
     "argmax": _index_of_extreme,
+    **dict.fromkeys(TIME_OPERATIONS, _of_times),
 }
+ELEMENTWISE: Final = frozenset(TIME_OPERATIONS) | {"if"}
+"""Those that compute element by element all the same."""

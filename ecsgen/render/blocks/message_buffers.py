@@ -8,7 +8,7 @@ from itertools import product
 
 from ecsgen.kernels.statements import SendMessage
 from ecsgen.render.blocks.array_values import ArrayValue, Shape, other_column
-from ecsgen.render.blocks.block_expressions import UFUNCS, BlockEmitter, as_typed
+from ecsgen.render.blocks.block_expressions import UFUNCS, BlockEmitter, as_times, as_typed
 from ecsgen.render.kernel_methods.row_sources import ManagerExpressions
 from ecsgen.render.text.formatting import call
 
@@ -40,6 +40,8 @@ class Outbox:
         column = other_column(managers, target.row.component, target)
         index = f"[{', '.join(map(str, self.index))}]" if self.index else ""
         column = f"{column}{index}"
+        if target.type.is_time and self.ufunc != "None":
+            column = as_times(column)
         if self.is_flat:
             emit.before.append(f"{self.name}_column = {column}")
             column = f"item_cells({self.name}_column)"
@@ -62,6 +64,8 @@ class Outbox:
             return
         index = self.index[len(statement.to.index) :]
         text = as_typed(value.part(index) if value.shape and index else value)
+        if statement.type.is_time and self.ufunc != "None":
+            text = as_times(text)
         self._write_send(emit, statement, self.sends.index(statement), rows, text, senders)
 
     def _write_send(
@@ -76,7 +80,7 @@ class Outbox:
         if self._n_steps == 1:
             emit.run(f"{self.name}.send", rows, text, *([senders] if senders else []))
             return
-        if statement.operator == "-" and self.ufunc == "np.add":
+        if statement.operator in ("-", "subtract_times") and self.ufunc == "np.add":
             text = f"np.negative({text})"
         emit.run(f"{self.name}.put", str(step), rows, text)
 

@@ -33,9 +33,10 @@ class ArgumentCode:
     def __init__(self, holder: str, method: str, argument: Argument, unit: str) -> None:
         """Make an argument's code; `holder`: the component or world that has the method."""
         type_ = argument.type
-        kind = FieldType(str(type_), _base(type_), type_.scalar, type_.shape, target=type_.kind)
+        base, scalar = _base(type_), _column_scalar(type_)
+        kind = FieldType(str(type_), base, scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
-        column = Column(argument.name, type_.scalar, type_.shape, field=field)
+        column = Column(argument.name, scalar, type_.shape, field=field)
         self.code = ColumnCode(column, f"{holder}.{method}", 0)
         self.name = argument.name
         self.bare_name = add_placeholder(argument.name)
@@ -64,8 +65,9 @@ class ArgumentCode:
 
     @property
     def checked(self) -> str:
-        """Expression that checks the argument."""
-        return f"{self.constant}.to_cell({self.bare_name})"
+        """Expression that checks the argument; of times the number of units."""
+        ticks = ".view(np.int64)" if self.type.is_time else ""
+        return f"{self.constant}.to_cell({self.bare_name}){ticks}"
 
     @property
     def loop_expression(self) -> str:
@@ -88,11 +90,9 @@ class ArgumentCode:
     def each_line(self, count: str, buffers: list[str]) -> str:
         """Return the statement that checks a value per row; values share no memory with buffers."""
         arguments = [self.constant, self.bare_name, count, *buffers]
-        return (
-            call(f"{self.per_row_local} = each_value", arguments, 8)
-            .lstrip()
-            .replace("\n    ", "\n")
-        )
+        text = call(f"{self.per_row_local} = each_value", arguments, 8)
+        text += ".view(np.int64)" if self.type.is_time else ""
+        return text.lstrip().replace("\n    ", "\n")
 
 
 class ReadCode(ArgumentCode):
@@ -129,6 +129,8 @@ class ReadSettingCode(ReadCode):
     def __init__(self, value: SettingValue) -> None:
         super().__init__(value)
         self._column = f"self.settings._data._{value.name.rpartition('.')[2]}_column"
+        if value.type.is_time:
+            self._column += ".view(np.int64)"
 
     @property
     def checked(self) -> str:
@@ -176,7 +178,17 @@ def make_read_codes(
     return codes
 
 
+def _column_scalar(type_: Type) -> str:
+    """Return the scalar type of a column of such values."""
+    if not type_.is_time:
+        return type_.scalar
+    base, unit = type_.kind.split("[")
+    return f"{'M8' if base == 'datetime' else 'm8'}[{unit}"
+
+
 def _base(type_: Type) -> BaseType:
+    if type_.is_time:
+        return BaseType(type_.kind.partition("[")[0])
     if type_.kind:
         return BaseType(type_.kind.partition("<")[0]) if type_.is_handle else BaseType.ENUM
     if type_.is_bool:

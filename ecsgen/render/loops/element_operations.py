@@ -27,6 +27,8 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
     if TABLE[node.name].rule in (Rule.FLOATS, Rule.WHOLE):
         ufunc = f"np.{UFUNCS.get(node.name, node.name)}"
         return make_call_code("binary_logarithm" if node.name == "log2" else ufunc, *operands)
+    if TABLE[node.name].rule is Rule.TIMES:
+        return make_call_code(node.name, *operands)
     if node.name in COMPARISONS.values():
         return _comparison(node, operands)
     return _MAKERS[node.name](type_, *operands)

@@ -185,7 +185,7 @@ class FunctionBuilder:
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:
-        return self._array_argument(type_.scalar, passed, not (type_.is_number or type_.shape))
+        return self._array_argument(type_.scalar, passed, not (type_.is_computed or type_.shape))
 
     def declared(self, name: str) -> str:
         """Return a variable to be assigned, annotated the first time: mypy refuses a second
@@ -263,7 +263,8 @@ class FunctionBuilder:
             return [(part.name, f"{data}._{part.name}_column") for part in split_parts(field)]
         is_setting = isinstance(field, Setting)
         flat = "column.reshape(-1)" if self.is_plain or is_setting else "flat"
-        return [(field.name, f"{data}._{field.name}_{flat if type_.shape else 'column'}")]
+        column = f"{data}._{field.name}_{flat if type_.shape else 'column'}"
+        return [(field.name, f"{column}.view(np.int64)" if type_.is_time else column)]
 
     def _side(self, node: tree.FieldValue | tree.NeighbourField) -> RowSource:
         """Return the row source of a field: the function's rows, or the neighbour candidates."""
@@ -286,7 +287,7 @@ class FunctionBuilder:
             return Value(type_, lambda index: Code(f"{arrays[int(index)]}[{row}]"), True)
         (array,) = arrays
         if not type_.shape:
-            python_number = partial(self._own_cell, array, row, not type_.is_number)
+            python_number = partial(self._own_cell, array, row, not type_.is_computed)
             code = Code(f"{array}[{row}]", python_number=python_number if self.is_plain else None)
             return uniform(type_, code)
         start = start or f"{type_.elements} * {row}"

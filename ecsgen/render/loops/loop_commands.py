@@ -247,6 +247,7 @@ class CommandEmitter:
 
     def _spawned(self, number: int, component: Component, name: str) -> str:
         """Return the parameter with the values of a field of spawned rows."""
-        module, scalar = component.module, field_of(component, name).type.scalar
+        module, type_ = component.module, field_of(component, name).type
         passed = f"spawn_batches[{number}].flat({literal(module)}, {literal(name)})"
-        return self._parameter(f"{module}_{name}_{number}", scalar, passed)
+        passed += ".view(np.int64)" if type_.is_time else ""
+        return self._parameter(f"{module}_{name}_{number}", type_.kernel_scalar, passed)

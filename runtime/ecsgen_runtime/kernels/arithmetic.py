@@ -22,6 +22,8 @@ remainder: Final = mod
 remainder_int64: Final = mod
 sign_of: Final = np.sign
 binary_logarithm: Final = np.log2
+NAT: Final = np.int64(-(2**63))
+"""The number of units of NaT."""
 
 
 def minimum(a: Any, b: Any) -> Any:
@@ -121,3 +123,68 @@ def most_frequent(values: Any, count: int) -> int:
 def row_at(rows: RowArray, position: int) -> int:
     """Return the row at a position; of consecutive rows only the first is stored."""
     return int(rows[position] if len(rows) > 1 else rows[0] + position)
+
+
+# Times: an i64 counts the units, and the least one is NaT
+
+
+def add_times(a: Any, b: Any) -> Any:
+    """Return the sum of two times; NaT if one is NaT."""
+    return NAT if NAT in (a, b) else a + b
+
+
+def subtract_times(a: Any, b: Any) -> Any:
+    """Return the difference of two times; NaT if one is NaT."""
+    return NAT if NAT in (a, b) else a - b
+
+
+def multiply_time(a: Any, n: Any) -> Any:
+    """Return a timedelta `n` times; NaT of NaT."""
+    return NAT if a == NAT else a * n
+
+
+def divide_times(a: Any, b: Any) -> Any:
+    """Return the ratio of two timedeltas; NaN if one is NaT."""
+    return np.float64(np.nan) if NAT in (a, b) else np.float64(a) / np.float64(b)
+
+
+def negate_time(a: Any) -> Any:
+    """Return the negative of a timedelta; NaT of NaT."""
+    return np.int64(0) - a
+
+
+def absolute_time(a: Any) -> Any:
+    """Return the absolute value of a timedelta; NaT of NaT."""
+    return np.int64(0) - a if a < 0 else a
+
+
+def earliest(a: Any, b: Any) -> Any:
+    """Return the smaller time; NaT if one is NaT."""
+    return a if a < b else b
+
+
+def latest(a: Any, b: Any) -> Any:
+    """Return the larger time; NaT if one is NaT."""
+    if NAT in (a, b):
+        return NAT
+    return a if a > b else b
+
+
+def is_before(a: Any, b: Any) -> Any:
+    """Return True if a time is less than another; False for NaT."""
+    return a != NAT and a < b
+
+
+def is_at_most(a: Any, b: Any) -> Any:
+    """Return True if a time is less than another or equal; False for NaT."""
+    return a != NAT and a <= b
+
+
+def is_same_time(a: Any, b: Any) -> Any:
+    """Return True if two times are equal; False for NaT."""
+    return a != NAT and a == b
+
+
+def is_other_time(a: Any, b: Any) -> Any:
+    """Return True if two times are not equal; True for NaT."""
+    return a == NAT or a != b

@@ -31,6 +31,8 @@ class ChunkField(NamedTuple):
         """Return the cells of the rows in use, rows last."""
         number = self.place(chunk_layout(chunk))
         column, n = chunk_columns(chunk)[number], chunk.n
+        if column.dtype.kind in "mM":  # kernels count the units of times
+            column = column.view(np.int64)
         if not self.planes:
             return rows_last(column[:n])
         layouts = chunk_layout(chunk).places[number : number + prod(self.planes)]

@@ -15,6 +15,7 @@ minimum: Final = jit()(arithmetic.minimum)
 maximum: Final = jit()(arithmetic.maximum)
 between: Final = jit()(arithmetic.between)
 weighted_index: Final = jit()(arithmetic.weighted_index)
+NAT: Final = arithmetic.NAT
 
 
 @jit()
@@ -198,6 +199,83 @@ def as_uint64(value: Any) -> np.uint64:
     if value >= 2.0**64:
         return np.uint64(2**64 - 1)
     return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))
+
+
+# Times: an i64 counts the units, and the least one is NaT
+
+
+@jit()
+def add_times(a: Any, b: Any) -> Any:
+    """Return the sum of two times; NaT if one is NaT."""
+    return NAT if a == NAT or b == NAT else add_int64(a, b)
+
+
+@jit()
+def subtract_times(a: Any, b: Any) -> Any:
+    """Return the difference of two times; NaT if one is NaT."""
+    return NAT if a == NAT or b == NAT else subtract_int64(a, b)
+
+
+@jit()
+def multiply_time(a: Any, n: Any) -> Any:
+    """Return a timedelta `n` times; NaT of NaT."""
+    return NAT if a == NAT else multiply_int64(a, n)
+
+
+@jit()
+def divide_times(a: Any, b: Any) -> Any:
+    """Return the ratio of two timedeltas; NaN if one is NaT."""
+    return np.nan if a == NAT or b == NAT else np.float64(a) / np.float64(b)
+
+
+@jit()
+def negate_time(a: Any) -> Any:
+    """Return the negative of a timedelta; NaT of NaT."""
+    return subtract_int64(0, a)
+
+
+@jit()
+def absolute_time(a: Any) -> Any:
+    """Return the absolute value of a timedelta; NaT of NaT."""
+    return subtract_int64(0, a) if a < 0 else np.int64(a)
+
+
+@jit()
+def earliest(a: Any, b: Any) -> Any:
+    """Return the smaller time; NaT if one is NaT."""
+    return a if a < b else b
+
+
+@jit()
+def latest(a: Any, b: Any) -> Any:
+    """Return the larger time; NaT if one is NaT."""
+    if a == NAT or b == NAT:
+        return NAT
+    return a if a > b else b
+
+
+@jit()
+def is_before(a: Any, b: Any) -> Any:
+    """Return True if a time is less than another; False for NaT."""
+    return a != NAT and a < b
+
+
+@jit()
+def is_at_most(a: Any, b: Any) -> Any:
+    """Return True if a time is less than another or equal; False for NaT."""
+    return a != NAT and a <= b
+
+
+@jit()
+def is_same_time(a: Any, b: Any) -> Any:
+    """Return True if two times are equal; False for NaT."""
+    return a != NAT and a == b
+
+
+@jit()
+def is_other_time(a: Any, b: Any) -> Any:
+    """Return True if two times are not equal; True for NaT."""
+    return a == NAT or a != b
 
 
 BLOCK: Final = 1024

@@ -68,9 +68,18 @@ class TimeField(Field):
         if hasattr(value, "nanosecond") or hasattr(value, "nanoseconds"):  # a scalar of pandas
             return self._of_unit(np.asarray(value.to_numpy()))[()]
         if isinstance(value, timedelta):
-            microseconds = value // timedelta(microseconds=1)
-            return self._of_unit(np.asarray(np.timedelta64(microseconds, "us")))[()]
+            attoseconds = value // timedelta(microseconds=1) * _ATTOSECONDS["us"]
+            ticks, rest = divmod(attoseconds, _ATTOSECONDS[self._unit])
+            return self._of_ticks(ticks, not rest, value)
         return self._of_unit(np.asarray(np.datetime64(value)))[()]
+
+    def _of_ticks(self, ticks: int, is_exact: bool, value: object) -> Any:
+        """Return the time of so many units, which a value is; raises for one that is not exact."""
+        if not is_exact:
+            raise ValueError(f"{self.name}: {short_repr(value)} is not exact in {self.wanted}")
+        if abs(ticks) > _MOST:
+            raise OverflowError(f"{self.name}: {short_repr(value)} is too far for {self.wanted}")
+        return self._scalar(ticks, self._unit)
 
     def _from_text(self, text: str) -> Any:
         raise self._wrong_type(text)
@@ -146,12 +155,8 @@ class DatetimeField(TimeField):
             self._no_time(text)
         digits = (match["fraction"] or "").rstrip("0")
         count = _DIGITS[self._unit]
-        if len(digits) > count:
-            raise ValueError(f"{self.name}: {text!r} is not exact in {self.wanted}")
-        ticks = seconds * 10**count + int(digits.ljust(count, "0") or 0)
-        if abs(ticks) > _MOST:
-            raise OverflowError(f"{self.name}: {text!r} is too far for {self.wanted}")
-        return self._scalar(ticks, self._unit)
+        ticks = seconds * 10**count + int(digits[:count].ljust(count, "0") or 0)
+        return self._of_ticks(ticks, len(digits) <= count, text)
 
     def _no_time(self, text: str) -> NoReturn:
         example = "such as '2024-01-31T08:30:00'"

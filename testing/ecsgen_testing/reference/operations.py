@@ -43,7 +43,8 @@ def arithmetic(sign: str, left: Expression, right: Expression) -> Expression:
 
 def _meeting(operand: Expression, other: Expression) -> Expression:
     """Return an operand in the type in which it is computed with."""
-    if not operand.sample.is_literal:
+    is_count = other.sample.type in values.TIMES and operand.sample.type not in values.TIMES
+    if not (operand.sample.is_literal or is_count):
         return operand
     sample = values.meeting(operand.sample, other.sample)
     if operand.is_constant:

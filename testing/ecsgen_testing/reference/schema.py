@@ -24,7 +24,7 @@ from functools import cached_property
 from textwrap import dedent
 from typing import Any, Final
 
-from .values import Value, identity, value
+from .values import TIMES, Value, identity, value
 
 Document = Mapping[str, Any]
 """A JSON object. Keys with their default are left out."""
@@ -49,11 +49,15 @@ class Field:
 
     @cached_property
     def initial(self) -> Value:
-        """The value that a new row has: the default, else zeros."""
+        """The value that a new row has: the default, else zeros, of times NaT."""
+        if self.default is None and self.type in TIMES:
+            return value(self.type, "NaT")
         return value(self.type, self.default or 0, self.shape)
 
     def clipped(self, new: Value) -> Value:
         """Return a value within the bounds; NaN as it is."""
+        if self.type in TIMES:  # which have no bounds
+            return new
         if new.one < self.least:
             return value(self.type, self.least)
         return value(self.type, self.most) if new.one > self.most else new
@@ -272,6 +276,8 @@ def _field(document: Document | str) -> Field:
     if isinstance(document, str):
         document = {"type": document}
     type_, _, sizes = document["type"].rstrip("]").partition("[")
+    if document["type"] in TIMES:
+        return Field(document["type"], (), document.get("default"), bool(document.get("each")))
     shape = tuple(map(int, sizes.split(","))) if sizes else ()
     default = number(document["default"]) if "default" in document else None
     bounds = {"least": document.get("min", -math.inf), "most": document.get("max", math.inf)}

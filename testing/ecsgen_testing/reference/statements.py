@@ -17,7 +17,7 @@ from .expressions import SIGNS, ExpressionCompiler
 from .operations import constant
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Names, Place, Scope
-from .values import assigned, binary, replaced, settled, value
+from .values import TIMES, assigned, binary, replaced, settled, value
 from .world import Cells, Change, Row
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
@@ -252,6 +252,8 @@ class StepCompiler:
         """Return a step that sends a message; nobody hears from the dead."""
         is_deferred = sign in MESSAGES
         work_out = self._result(old, "" if is_deferred else sign, new)
+        if is_deferred and old.sample.type in TIMES:  # a timedelta is added to a datetime
+            work_out = new.evaluate
         sent = sign if is_deferred else ""
 
         def act(run: Effects, scope: Scope) -> None:

@@ -17,7 +17,11 @@ import numpy as np
 
 NUMBERS = {f"{k}{n}": np.dtype(f"{k}{n // 8}") for k in "iu" for n in (8, 16, 32, 64)}
 NUMBERS |= {"f32": np.dtype("f4"), "f64": np.dtype("f8")}
-NAMES = {dtype: name for name, dtype in NUMBERS.items()} | {np.dtype(bool): "bool"}
+UNITS = ("s", "ms", "us", "ns")
+TIMES = {f"datetime[{unit}]": np.dtype(f"M8[{unit}]") for unit in UNITS}
+TIMES |= {f"timedelta[{unit}]": np.dtype(f"m8[{unit}]") for unit in UNITS}
+"""Times are numpy's own, which know NaT."""
+NAMES = {dtype: name for name, dtype in (NUMBERS | TIMES).items()} | {np.dtype(bool): "bool"}
 LITERALS = ("int", "float")
 
 
@@ -39,7 +43,7 @@ class Value(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The kind of number, as numpy names it: i, u, f or b."""
+        """The kind of number, as numpy names it: i, u, f or b; M or m for times."""
         return np.asarray(self.data).dtype.kind
 
     @property
@@ -60,7 +64,8 @@ class Value(NamedTuple):
 
 def dtype_of(type_: str) -> np.dtype[Any]:
     """Return numpy's type; handles, ids and members of enums are numbers, too."""
-    return NUMBERS.get(type_, np.dtype(bool if type_ == "bool" else np.uint64))
+    known = NUMBERS | TIMES
+    return known.get(type_, np.dtype(bool if type_ == "bool" else np.uint64))
 
 
 def value(type_: str, data: Any, shape: tuple[int, ...] | None = None) -> Value:
@@ -173,7 +178,10 @@ def binary(sign: str, left: Value, right: Value) -> Value:
 
 
 def meeting(operand: Value, other: Value) -> Value:
-    """Return a value where it meets another: a written number in the type of the two."""
+    """Return a value where it meets another: a written number in the type of the two, and what a
+    timedelta is multiplied by as an i64."""
+    if other.type in TIMES and operand.type not in TIMES:
+        return cast("i64", operand)
     if not operand.is_literal or other.is_literal:
         return operand
     first = np.ravel(operand.data)[0].item()  # of `1 if marks else 2` there are several

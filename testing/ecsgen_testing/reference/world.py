@@ -11,7 +11,7 @@ import numpy as np
 
 from .schema import SETTINGS, Field, Schema, number
 from .spaces import FIRST_CELL, Grid
-from .values import Value, value
+from .values import TIMES, Value, value
 
 Cells = dict[str, Value]
 """The fields of a row."""
@@ -204,7 +204,8 @@ class World:
         for member, fields in members.items():
             for field, data in fields.items():
                 f = self.field(member, field)
-                spawn[member] = spawn[member] | {field: value(f.type, number(data), f.shape)}
+                cells = data if f.type in TIMES else number(data)
+                spawn[member] = spawn[member] | {field: value(f.type, cells, f.shape)}
         return spawn
 
     def remove(self, rows: Iterable[Row]) -> None:

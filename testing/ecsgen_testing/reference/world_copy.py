@@ -148,6 +148,8 @@ def stacked(copy: World, name: str, field: str) -> NDArray[Any]:
 
 def differing(column: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where two columns differ in a bit; a NaN is a NaN."""
+    if column.dtype.kind in "mM":  # NaT is not equal to itself
+        return np.asarray(column.view(np.int64) != wanted.view(np.int64))
     if column.dtype.kind != "f":
         return np.asarray(column != wanted)
     bits = f"i{column.dtype.itemsize}"
