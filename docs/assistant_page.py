@@ -64,25 +64,27 @@ TABLES: Final = (
     ("kernels-reference.md", "Statements"),
     ("kernels-reference.md", "Operators and functions"),
     ("kernels-reference.md", "Random numbers"),
-    ("kernels-reference.md", "Messages"),
-    ("kernels-reference.md", "Neighbours"),
-    ("kernels-reference.md", "Choice"),
-    ("kernels-reference.md", "Spawns and despawns"),
+    ("kernels-other-rows.md", "Messages"),
+    ("kernels-other-rows.md", "Neighbours"),
+    ("kernels-other-rows.md", "Choice"),
+    ("kernels-other-rows.md", "Spawns and despawns"),
     ("kernels.md", "Mistakes that everyone makes once"),
     ("api.md", "Rows, one at a time"),
     ("api.md", "The world"),
 )
 """Sections with tables that are taken as they are."""
 MORE: Final = (
-    *("how-do-i-say.md", "models.md", "schema.md", "kernels-reference.md"),
+    *("how-do-i-say.md", "models.md", "schema.md", "schema-world.md"),
+    *("kernels-reference.md", "kernels-other-rows.md"),
     *("api.md", "diagnostics.md", "command-line.md"),
 )
 """Pages that have the rest."""
 
 
-def section(page: str, title: str) -> str:
-    """Return the text below a heading, up to the next one."""
-    lines = (FOLDER / page).read_text(encoding="utf-8").splitlines()
+def section(pages: str, title: str) -> str:
+    """Return the text below a heading of one of some pages, up to the next one."""
+    texts = [(FOLDER / page).read_text(encoding="utf-8") for page in pages.split()]
+    lines = "".join(texts).splitlines()
     (start,) = (n for n, line in enumerate(lines) if line.lstrip("# ") == title and line[0] == "#")
     is_inside, text = False, []
     for line in lines[start + 1 :]:
@@ -104,7 +106,7 @@ def rows(text: str) -> Iterator[list[str]]:
 
 def key_lines(title: str, seen: set[str]) -> Iterator[str]:
     """Yield a line for each key, with the first sentence of its meaning, unless it is in `seen`."""
-    for key, value, default, meaning in rows(section("schema.md", title)):
+    for key, value, default, meaning in rows(section("schema.md schema-world.md", title)):
         first = re.split(r"(?<=[.;]) (?=[A-Z`])", meaning)[0].rstrip(".;")
         usual = "" if default in ("", "required", "`false`") else f", else {default}"
         line = f"- {key} ({value.replace('`true`, `false`', 'bool')}{usual}): {first}"

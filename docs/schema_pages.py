@@ -1,4 +1,4 @@
-"""Writes schema.md and diagnostics.md, from the model and the list of codes, and then llms.txt.
+"""Writes the pages of the language, from the model and the list of codes, and then llms.txt.
 
 python docs/schema_pages.py [FOLDER]
 """
@@ -76,7 +76,8 @@ tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20
 quotes, as above.
 
 `ecsgen schema` prints the same as JSON Schema, for editors. What is wrong with a schema, and what
-to do about it, is in [the list of diagnostics](diagnostics.md).
+to do about it, is in [the list of diagnostics](diagnostics.md). [The second part](schema-world.md)
+has the document `world`, and [Names](reserved-names.md) the names that you can't take.
 """
 
 _TYPES: Final = f"""## Field types
@@ -101,7 +102,20 @@ All but the last five can have a fixed shape: `f32[3]`, `f32[4,4]`, `id<Sprite>[
 {types.MAX_SIZE:,}. Names are exact.
 """
 
-_NAMES: Final = f"""## Names
+_WORLD: Final = """# The schema language: the world
+
+<!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
+
+What a document with the key `world` has; [the first part](schema.md) has components and enums.
+"""
+
+_MADE_OF_CODES: Final = (
+    "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->\n"
+)
+
+_NAMES: Final = f"""# Names
+
+<!-- Made by `python docs/schema_pages.py`; change `ecsgen/schema/names.py`, not this page. -->
 
 Components, enums and worlds are CamelCase; fields, kernels, members and arguments are identifiers;
 queries, groups and bundles are identifiers in lower case. All are ASCII, at most {names.MAX_LENGTH}
@@ -125,23 +139,27 @@ _BESIDE: Final = textwrap.fill(
 )
 
 
-def schema_page() -> str:
-    """docs/schema.md."""
-    parts = [_INTRODUCTION]
+def schema_pages() -> dict[str, str]:
+    """docs/schema.md and docs/schema-world.md."""
+    parts, of_world = [_INTRODUCTION], [_WORLD]
     for title, model in _SECTIONS:
-        parts.append(_section(title, model))
+        chosen = of_world if of_world[1:] or model is document_specs.WorldSpec else parts
+        chosen.append(_section(title, model))
         if model is document_specs.FieldSpec:
             parts.append(_TYPES)
-    parts.append(_NAMES)
-    parts.append(_reserved())
-    return "\n".join(parts)
+    return {"schema.md": "\n".join(parts), "schema-world.md": "\n".join(of_world)}
 
 
-def diagnostics_page() -> str:
-    """docs/diagnostics.md."""
+def names_page() -> str:
+    """docs/reserved-names.md."""
+    return f"{_NAMES}\n{_reserved()}"
+
+
+def diagnostics_pages() -> dict[str, str]:
+    """docs/diagnostics.md and docs/diagnostics-kernels.md."""
     parts = [
         "# Diagnostics\n",
-        "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->\n",
+        _MADE_OF_CODES,
         "Every error of every file is reported in one run, with the line and column (from 1) where "
         "it begins:\n",
         "```text\n"
@@ -154,9 +172,17 @@ def diagnostics_page() -> str:
         "`path`, `line`, `column`, `length`, `severity`, `code`, `message` and `hint` on standard "
         "output, `--format github` workflow commands. Line 0 stands for a file as a whole.\n",
     ]
+    of_kernels = [
+        "# Diagnostics of kernels\n",
+        _MADE_OF_CODES,
+        "The codes that begin with E8. All others, and their form, are under "
+        "[Diagnostics](diagnostics.md).\n",
+    ]
+    parts.append("Codes that begin with E8 are [those of kernels](diagnostics-kernels.md).\n")
     for code, entry in codes().items():
-        parts.append(f"## {code}: {entry.title}\n\n{entry.reason}\n")
-    return "\n".join(parts)
+        chosen = of_kernels if code.startswith("E8") else parts
+        chosen.append(f"## {code}: {entry.title}\n\n{entry.reason}\n")
+    return {"diagnostics.md": "\n".join(parts), "diagnostics-kernels.md": "\n".join(of_kernels)}
 
 
 def _section(title: str, model: type[BaseModel]) -> str:
@@ -232,7 +258,7 @@ def _reserved() -> str:
 
 
 def _groups(title: str, groups: dict[str, frozenset[str]]) -> str:
-    return "\n".join([f"### Reserved for {title}", "", *_listed(groups)])
+    return "\n".join([f"## Reserved for {title}", "", *_listed(groups)])
 
 
 def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
@@ -245,7 +271,7 @@ def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
 
 def pages() -> dict[str, str]:
     """File name in docs/ → text."""
-    return {"schema.md": schema_page(), "diagnostics.md": diagnostics_page()}
+    return {**schema_pages(), "reserved-names.md": names_page(), **diagnostics_pages()}
 
 
 def main(folder: Path) -> None:

@@ -309,7 +309,8 @@ def test_links(page: Path) -> None:
 
 
 def test_named_files_exist() -> None:
-    pages = (ROOT / "docs" / "contributing.md", ROOT / "CONTRIBUTING.md")
+    inside = "contributing.md", "extending.md"
+    pages = *(ROOT / "docs" / page for page in inside), ROOT / "CONTRIBUTING.md"
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     tops = "ecsgen|runtime|testing|templates|tests|benchmarks|docs|examples|schemas"
     named = re.findall(rf"`((?:{tops})/[\w./]*)`", text)
@@ -328,6 +329,11 @@ def test_named_files_exist() -> None:
 def test_every_page_is_in_the_index() -> None:
     linked = set(re.findall(r"\(([\w-]+\.md)\)", (ROOT / "docs" / "index.md").read_text()))
     assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+
+
+def test_no_page_is_too_long_to_be_read() -> None:
+    long = {page.name for page in PAGES if len(page.read_text("utf-8").split()) > 3000}
+    assert long == {"CHANGELOG.md"}
 
 
 def anchors(page: Path) -> set[str]:
