@@ -75,9 +75,9 @@ tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20
 {MAX_DEPTH} levels deep, with {MAX_NODES:,} keys and values. Inside braces a type with a shape needs
 quotes, as above.
 
-`ecsgen schema` prints the same as JSON Schema, for editors. What is wrong with a schema, and what
-to do about it, is in [the list of diagnostics](diagnostics.md). [The second part](schema-world.md)
-has the document `world`, and [Names](reserved-names.md) the names that you can't take.
+`ecsgen schema` prints the same as JSON Schema, for editors. [Diagnostics](diagnostics.md) has all
+that can be wrong with a schema. [The second part](schema-world.md) has the document `world`, and
+[Names](reserved-names.md) the names that you can't take.
 """
 
 _TYPES: Final = f"""## Field types
@@ -106,7 +106,7 @@ _WORLD: Final = """# The schema language: the world
 
 <!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
 
-What a document with the key `world` has; [the first part](schema.md) has components and enums.
+These are the keys of the document `world`; [the first part](schema.md) has components and enums.
 """
 
 _MADE_OF_CODES: Final = (
@@ -245,8 +245,8 @@ def _reserved() -> str:
             "components, as names of modules (`PointMass` makes `point_mass`)",
             names.MODULE_NAMES,
         ),
-        "Nor do these modules begin with `test_`; beside a bundle `b`, `spawn_b` is taken. What is "
-        "a member of a query, a group or an archetype is an attribute there:\n",
+        "Nor do these modules begin with `test_`; beside a bundle `b`, `spawn_b` is taken. "
+        "Members of queries, groups and archetypes are attributes there:\n",
         *_listed(names.QUERY_NAMES | names.GROUP_NAMES | names.CHUNK_NAMES),
         _groups("queries, groups, kernels and schedules of the world", names.WORLD_NAMES),
         "Here, too, `spawn_b` is taken beside a bundle `b`.\n",

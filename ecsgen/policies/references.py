@@ -26,7 +26,7 @@ KEY: Final[Key[OnDelete]] = Key(
     annotation=OnDelete,
     default="keep",
     off="keep",
-    help="What becomes of a row when the entity dies that the field refers to. `keep`: nothing. "
+    help="The row's fate when the entity dies that the field refers to. `keep`: nothing. "
     "`clear`: the field becomes 0. `cascade`: the row goes. When: as `destroy` says of owners.",
     adjective="subject to 'on_delete'",
     reject=_reject,

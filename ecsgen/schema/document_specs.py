@@ -171,15 +171,14 @@ class TurnsSpec(Strict):
     )
     random: TurnCount | None = Field(
         default=None,
-        description="How many turns there are, a number or an argument; each is that of a random "
-        "row.",
+        description="The number of turns, or an argument; each is that of a random " "row.",
     )
 
 
 class BaseKernel(Strict):
     """Keys of kernels of components and of the world."""
 
-    doc: Text = Field(default="", description="What it does; the method's docstring.")
+    doc: Text = Field(default="", description="A description; the method's docstring.")
     args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
@@ -188,9 +187,7 @@ class BaseKernel(Strict):
         "Assignments, `if`, `for`, `while`, `return`; in the world also `spawn`, `destroy` and "
         "`die`.",
     )
-    at_most: int | None = Field(
-        default=None, ge=1, description="How many passes a `while` makes, at most."
-    )
+    at_most: int | None = Field(default=None, ge=1, description="The most passes of a `while`.")
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
     key: Text = Field(
         default="",
@@ -264,7 +261,7 @@ class ReductionSpec(BaseReduction):
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
-    doc: Text = Field(default="", description="What it computes; the method's docstring.")
+    doc: Text = Field(default="", description="A description; the method's docstring.")
 
 
 FORMER: Final = "All former names: data that was saved under them is loaded."
@@ -278,7 +275,7 @@ class _Value(Strict):
         "are names, several flags are joined by `|`. Bytes are ASCII text or a list of "
         "numbers. Without a default: zero, null, empty, `None`; an enum's zero or first value.",
     )
-    doc: Text = Field(default="", description="What it means; goes into docstrings.")
+    doc: Text = Field(default="", description="The meaning; goes into docstrings.")
     unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
 
 
@@ -336,7 +333,7 @@ class MemberSpec(Strict):
     """A member of an enum, with more keys than its number."""
 
     value: int = Field(description="The number.")
-    doc: Text = Field(default="", description="What it means; its docstring.")
+    doc: Text = Field(default="", description="The meaning; its docstring.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
 
 
@@ -344,7 +341,7 @@ class EnumSpec(Strict):
     """An enum, or a set of flags, that fields can have as their type."""
 
     enum: ClassName = Field(description="The name, CamelCase.")
-    doc: Text = Field(default="", description="What it means; the docstring.")
+    doc: Text = Field(default="", description="The meaning; the docstring.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
     removed: list[Text] = Field(
         default=[],
@@ -368,7 +365,7 @@ class HierarchySpec(Strict):
     """Parent, child and sibling links between instances."""
 
     orphans: Literal["root", "destroy", "die"] = Field(
-        description="What happens to the children of an instance that goes: `root` makes them "
+        description="The fate of the children of an instance that goes: `root` makes them "
         "roots, `destroy` destroys all descendants, `die` destroys these and their entities."
     )
 
@@ -448,7 +445,7 @@ class _Policies(Strict):
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
         "`point_mass` and the class `PointMassManager`."
     )
-    doc: Text = Field(default="", description="What it is; the first line of the docstrings.")
+    doc: Text = Field(default="", description="A description; the first line of the docstrings.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
     removed: list[Text] = Field(
         default=[],
@@ -481,7 +478,7 @@ class _Policies(Strict):
     )
     destroy: Literal["gc", "callback", "manual"] = Field(
         default="gc",
-        description="What happens to instances whose entity died: collected lazily, destroyed at "
+        description="The end of instances whose entity died: collected lazily, destroyed at "
         "once through the entity manager's callback, or left to the user.",
     )
     release: bool = Field(
@@ -664,7 +661,7 @@ class EntrySpec(Strict):
     )
     from_: int = Field(default=0, alias="from", description="The first tick at which it runs.")
     times: int | None = Field(
-        default=None, description="How many times it runs in a row, by default once."
+        default=None, description="The number of runs in a row, by default one."
     )
     while_: Text = Field(
         default="",
@@ -673,7 +670,7 @@ class EntrySpec(Strict):
         "true, or not 0, after it.",
     )
     at_most: int | None = Field(
-        default=None, description="How many times a `while` runs at most; needed beside it."
+        default=None, description="The most runs of a `while`; needed beside it."
     )
 
 
@@ -714,7 +711,7 @@ class WorldSpec(Strict):
     of all components."""
 
     world: ClassName = Field(description="The name of the class; `World` is always an alias.")
-    doc: Text = Field(default="", description="What it is; the docstring.")
+    doc: Text = Field(default="", description="A description; the docstring.")
     version: Annotated[int, Field(ge=0)] = Field(
         default=0, description="A number of your choice, saved with the world, for `migrate`."
     )

@@ -336,6 +336,20 @@ def test_no_page_is_too_long_to_be_read() -> None:
     assert long == {"CHANGELOG.md"}
 
 
+SUBJECT = re.compile(
+    r"(?:^|[.!?:;|] |^[-*] |\*\*)(?:Who|What|Whose|Whom|Whoever|Whatever)\b(?![^.!?|]*\?)",
+    re.MULTILINE,
+)
+"""A question word where a sentence begins that is none."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name)
+def test_no_subject_is_a_clause(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert [prose[match.start() :][:60] for match in SUBJECT.finditer(prose)] == []
+
+
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
