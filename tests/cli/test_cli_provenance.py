@@ -92,6 +92,20 @@ def test_a_world_without_numbers(ecsgen: Project) -> None:
     assert (state["seed"], state["tick"]) == (None, None)
 
 
+def test_a_world_of_several_processes(ecsgen: Project) -> None:
+    text = SCHEMA.replace(", nest: object", "").replace("world: Sky\n", "world: Sky\nshards: {}\n")
+    ecsgen.put("schemas/bird.yaml", text)
+    assert ecsgen("build").status == 0
+    world = importlib.import_module("origin_sky").Sky()
+    world.seed = 3
+    world.spawn(2, bird={})
+    digest = hashlib.sha256(world.to_bytes()).hexdigest()
+    assert world.provenance()["world"]["digest"] == digest
+    world.records.open("out", "csv")
+    world.records.close()
+    assert ecsgen("verify", "out/0/provenance.jsonl").status == 0
+
+
 def test_inside_a_callback(ecsgen: Project) -> None:
     package = importlib.import_module("origin_sky")
     world = package.Sky()
