@@ -159,16 +159,16 @@ class _Builder:
         }
         cells = {name: _Cells() for name in members}
         for name in _inner_first(inner):
-            own = {
+            written = {
                 (c, field): v for c, fields in members[name].items() for field, v in fields.items()
             }
-            said: dict[tuple[str, str], tuple[str, Default]] = {}
+            inherited: dict[tuple[str, str], tuple[str, Default]] = {}
             for bundle in inner[name]:
                 for cell, value in cells[bundle].items():
-                    first, other = said.setdefault(cell, (bundle, value))
-                    if cell not in own and repr(other) != repr(value):
+                    first, other = inherited.setdefault(cell, (bundle, value))
+                    if cell not in written and repr(other) != repr(value):
                         self._report_difference(name, first, bundle, *cell)
-            cells[name] = {cell: value for cell, (_, value) in said.items()} | own
+            cells[name] = {cell: value for cell, (_, value) in inherited.items()} | written
         return cells
 
     def _report_difference(

@@ -681,7 +681,7 @@ class UnlimitedWorldTests(WorldTests):
 
     def with_required(self, modules: Iterable[str]) -> set[str]:
         """Return components and those that come along with them."""
-        required = getattr(self.world, "_REQUIRED", {})
+        required = getattr(self.world(), "_REQUIRED", {})  # of a class, or of what makes a world
         rows = {row for module in modules for row in required.get(self.subjects[module].row, ())}
         return {*modules, *(m for m, subject in self.subjects.items() if subject.row in rows)}
 

@@ -92,8 +92,8 @@ def parse_columns(
 def fill_fields(fields: _T, values: Mapping[str, Any]) -> _T:
     """Return what a call gives of a component, with a bundle's values where it says nothing: a row
     of the component says everything."""
-    given: Any = {} if fields is None else fields
-    return {**values, **given} if isinstance(given, Mapping) else given  # type: ignore[return-value]
+    written: Any = {} if fields is None else fields
+    return {**values, **written} if isinstance(written, Mapping) else written  # type: ignore[return-value]
 
 
 def parse_row(component: type[tuple[Any, ...]], columns: ColumnsOrRow) -> Mapping[str, Any]:

@@ -255,7 +255,7 @@ class WorldBase(DeferredDespawns):
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """Methods that spawn bundles."""
     BUNDLE_VALUES: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
-    """What bundles say of fields, by their names and the components' attributes."""
+    """Values that bundles have for fields, by their names and the components' attributes."""
     MANAGER_CLASSES: ClassVar[Mapping[str, type[Any]]] = {}
     """Class of each manager, by attribute. Managers of rows with owners come first, in the order in
     which a new entity gets its rows."""
