@@ -3,6 +3,7 @@ whom, is met by whom, is born and dies, in a continuous space or on a grid; and 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from random import Random
 
@@ -24,6 +25,27 @@ method gives."""
 DRAWN = (
     *("random()", "randrange(9)", "exponential(<own x>)", "poisson(<own e> * <own e>)"),
     *("(1 if bernoulli(<own x>) else 0)", "poisson(600)", "uniform(<own x>, t)", "normal(3).y"),
+)
+OF_SETTINGS = (
+    *("settings.gain", "settings.score", "settings.tally[<index>]", "settings.wind.x"),
+    *("settings.wind[<index>]", "norm(settings.wind)", "(1 if settings.seen else settings.gain)"),
+)
+SENT_SETTINGS = {
+    "gain": ("f32(<number>)", ("+=", "-=", "min", "max", "=")),
+    "score": ("i32(<number>)", ("+=", "-=", "min", "max", "=")),
+    "wind": ("vec(f64(<number>), 1)", ("+=", "-=", "=")),
+    "wind.y": ("f64(<number>)", ("+=", "-=", "min", "max")),
+    "tally[<index>]": ("i32(<number>)", ("+=", "-=", "min", "max", "=")),
+    "tally": ("i32(<own m>)", ("+=", "max")),
+    "seen": ("<condition>", ("or", "and")),
+    "chief": ("<handle entity>", ("=",)),
+}
+"""Settings that kernels of the world change: the values, and the ways in which these are sent."""
+SETTINGS_IN_TURNS = (
+    *("settings.gain *= f32(<leaf>)", "settings.score = settings.score // 2 + i32(<leaf>)"),
+    *("settings.wind[<index>] /= f64(<number>)", "settings.tally[<index>] ^= settings.score"),
+    *("settings.seen = <condition>", "settings.wind = <own v>[0] * settings.wind"),
+    "settings.gain -= 1",
 )
 OF_TICK = "tick", "(tick + tick)", "(tick * tick)", "(tick // tick)", "(tick % tick)"
 ASKED = {
@@ -98,6 +120,13 @@ fields: {{{fields}}}
 ---
 world: World
 {pack}
+settings:
+  gain: {{type: f32, default: 1.5, min: -40, max: 60}}
+  score: {{type: i32, max: 900}}
+  wind: "f64[2]"
+  tally: "i32[3]"
+  seen: bool
+  chief: entity
 kernels:
   times: {{over: Elk, steps: [Elk.e = tick // tick, Elk.b = tick + tick > tick * tick]}}
 """
@@ -295,6 +324,7 @@ class LifeText(StepText):
         if self.near and not self.is_asked and self.chance(0.4):
             return self.asked("number")
         ways = [*NUMBERS, *(() if self.home else OF_TICK[: 2 + self.random.randrange(4)])]
+        ways += OF_SETTINGS if self.chance(0.3) else ()
         return self.say(*ways, *(() if self.is_asked else DRAWN), *self.counters)
 
     def own_row(self) -> str:
@@ -357,6 +387,19 @@ class LifeText(StepText):
             return f"{row}{name} = {way}({row}{name}, {value})"
         return f"{row}{name} {way} {value}"
 
+    def setting(self) -> str:
+        """A step that changes a setting."""
+        if self.turns and self.chance(0.4):
+            return self.say(*SETTINGS_IN_TURNS)
+        name, (value, ways) = self.pick([*SENT_SETTINGS.items()])
+        way = self._way("settings.", re.sub(r"\W.*", "", name), ways)
+        if way not in ways:
+            return self.message()
+        target, value = f"settings.{self.filled(name)}", self.filled(value)
+        if way in ("min", "max"):
+            return f"{target} = {way}({target}, {value})"
+        return f"{target} = {target} {way} {value}" if way[0] in "oa" else f"{target} {way} {value}"
+
     def _way(self, row: str, name: str, ways: tuple[str, ...]) -> str:
         """The one way in which a kernel sends to a field."""
         *_, target = row.rstrip(".").split(".")
@@ -411,7 +454,7 @@ class LifeText(StepText):
         self.has_locals = bool(opening)
         closing = list(map(self.filled, READ_LOCALS)) if opening else []
         makers = [self.assigned, self.assigned, self.message, self.message, self.moved]
-        makers += [] if self.home else [self.fate, self.fate]
+        makers += [] if self.home else [self.fate, self.fate, self.setting]
         steps = [self.pick(makers)() for _ in range(self.random.randrange(2, 5))]
         if self.turns and not self.home and self.chance(0.3):
             steps = [*self.hunted(), *steps[:2]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Kernel
 from ecsgen_testing.reference.world import World
+from numpy.random import default_rng
 
+from ecsgen.config import BACKENDS, Backend
 from tests.models import random_kernels
 from tests.models.random_neighbour_worlds import NearWorlds
 from tests.reference.world_copy import assert_same, filled, manager, mirrored
@@ -211,6 +214,43 @@ def test_arithmetic_of_all_types() -> None:
 @pytest.mark.parametrize("number", [0, 2, 6, 11])
 def test_neighbours_of_any_policies(number: int) -> None:
     check_all(NearWorlds(number).text, f"judged_near_{number}")
+
+
+FAR = """\
+component: Body
+fields: {{at: "f32[2]", m: f64, total: f64, met: i64}}
+space: {{field: at{wrap}}}
+kernels:
+  ask: {{near: r, args: {{r: f64}}, steps: [total = sum(other.m), met = count()]}}
+  turn:
+    near: r
+    args: {{r: f64}}
+    turns: rows
+    steps: [total = sum(other.m), met = count(), m += 1]
+---
+world: World
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("wrap", ["", ", wrap: [5e19, 0]"])
+def test_radii_whose_squares_are_infinite_or_nearly_0(backend: Backend, wrap: str) -> None:
+    """Then there is one cell, and neighbours come in the order of rows."""
+    text = FAR.format(wrap=wrap)
+    module, random = world_package(text, f"judged_far_{backend}_{len(wrap)}", backend), default_rng(
+        4
+    )
+    for scale, radius in product((1e20, 1e19, 1, 1e-23), (1.9e19, 1e25, 5e-23)):
+        world = module.World()
+        numbers = random.normal(size=40) * 10.0 ** random.integers(-3, 8, 40)
+        places = (random.normal(size=(40, 2)) * scale).astype(np.float32)
+        world.spawn(40, body={"at": places, "m": numbers})
+        for kernel in ("ask", "turn"):
+            judge = mirrored(world, text)
+            with np.errstate(all="ignore"):
+                getattr(world.body, kernel)(radius)
+                call(judge, f"Body.{kernel}", r=radius)
+            assert_same(world, judge, judge.schema.kernel(f"Body.{kernel}"))
 
 
 def test_where_rows_are_after_deaths_and_births() -> None:

@@ -75,12 +75,14 @@ def cells(random: Generator, size: int, count: int, capacity: float) -> Any:
 
 
 def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
-    """Give all fields values, mostly small ones, so that there are ties."""
+    """Give all fields and settings values, mostly small ones, so that there are ties."""
     for name, component in schema.components.items():
         part = manager(world, name)
         for field, one in component.fields.items():
             for k in rows_of(part) if field != component.stands else ():
                 getattr(part, f"set_{field}")(k, tame(one, world, entities, random))
+    for name, one in schema.settings.items():
+        setattr(world.settings, name, tame(one, world, entities, random))
 
 
 def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:

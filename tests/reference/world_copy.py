@@ -102,3 +102,8 @@ def assert_same(world: Any, judge: World, kernel: Kernel, is_strict: bool = Fals
             assert (
                 not where
             ), f"{name}.{field} at {where}: {found[wrong][0]}, not {wanted[wrong][0]}, after {text}"
+    for name, one in judge.schema.settings.items():
+        found = value(one.type, getattr(world.settings, name), one.shape).data
+        wanted = judge.settings[name].data
+        wrong = differing(found, wanted) & ~(is_open & (found == wanted))
+        assert not wrong.any(), f"settings.{name}: {found}, not {wanted}, after {text}"

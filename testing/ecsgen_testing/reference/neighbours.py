@@ -14,7 +14,7 @@ import numpy as np
 from .schema import Component, Kernel, Near, Reduction, Schema
 from .sight import Sight
 from .spaces import FIRST_CELL, Coords, Space, hex_steps
-from .values import Value, dot, floating, typed, value
+from .values import Value, dot, dtype_of, floating, typed, value
 from .world import Actor, Row, World
 
 
@@ -257,7 +257,7 @@ class CellNeighbourhood(SpaceNeighbourhood):
         self._radius = radius = sight.radius(hood.near.radius)
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
-        self._space.divide(radius)
+        self._space.divide(radius, dtype_of(hood.sample(sight.world.schema).type))
         self._cell_of: dict[Row, Coords | None] = {}
         self._members: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
         for row in self._among:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -102,9 +103,12 @@ class Space:
     def __init__(self, wrap: tuple[float, ...], axes: int) -> None:
         self._wrap = wrap or (0.0,) * axes
 
-    def divide(self, radius: float) -> None:
-        """Divide the space into cells."""
-        least = 1.001 * radius
+    def divide(self, radius: float, kind: np.dtype[Any]) -> None:
+        """Divide the space into cells; into one where the radius has no square of its type."""
+        with np.errstate(all="ignore"):
+            square = np.square(kind.type(radius))
+        is_square = np.finfo(kind).tiny <= square < math.inf
+        least = 1.001 * radius if is_square else math.inf
         self._counts = [max(1, math.floor(size / least)) if size else 0 for size in self._wrap]
         counted = zip(self._wrap, self._counts, strict=True)
         self._edges = [size / count if size else least for size, count in counted]
