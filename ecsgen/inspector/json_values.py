@@ -10,16 +10,23 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum, IntFlag
+from fractions import Fraction
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
+from ecsgen_runtime.values.iso_texts import iso_texts
 from numpy.typing import NDArray
 
 Json: TypeAlias = Any
 
 _WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_DURATION: Final = re.compile(
+    r"(-)?P(?:(\d{1,20})D)?(?:T(?:(\d{1,20})H)?(?:(\d{1,20})M)?(?:(\d{1,20}(?:\.\d{1,18})?)S)?)?"
+)
+"""Sign, days, hours, minutes and seconds."""
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INTEGER: Final = re.compile("-?[0-9]{1,20}")
 _NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
@@ -43,7 +50,7 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
             return _nested(cells, lambda cell: cell.decode(errors="replace"))
         return _nested(cells, lambda cell: cell.ljust(size, b"\0").hex())
     if cells.dtype.kind in "mM":
-        return list(map(json_time, cells))
+        return [text or None for text in iso_texts(cells).tolist()]
     if cells.dtype.kind == "f" and not np.isfinite(cells).all():
         return _nested(cells, json_number)
     values: list[Json] = cells.tolist()
@@ -53,13 +60,6 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
 def json_number(value: float) -> Json:
     """Return a float, as text if it is not finite."""
     return value if math.isfinite(value) else _NAMES[repr(float(value))]
-
-
-def json_time(value: np.datetime64 | np.timedelta64) -> Json:
-    """Return a time as ISO text, a span as a number of units; NaT is null."""
-    if np.isnat(value):
-        return None
-    return str(value) if isinstance(value, np.datetime64) else int(value.astype(np.int64))
 
 
 def json_value(value: Any, field: FieldInfo) -> Json:
@@ -112,8 +112,8 @@ def given_value(value: Json, field: FieldInfo) -> Any:
         raise ValueError(f"{field.name}: objects can't be given")
     if isinstance(value, list):
         return tuple(given_value(element, field) for element in value)
-    if field.dtype.kind == "m" and type(value) is int:
-        return np.array(value, field.dtype)[()]
+    if field.dtype.kind == "m" and type(value) in (int, str):
+        return _timedelta(value, field)
     if not isinstance(value, str) or field.type.startswith(("str", "datetime")):
         return value
     if field.enum is not None:
@@ -125,6 +125,27 @@ def given_value(value: Json, field: FieldInfo) -> Any:
     if field.dtype.kind in "iu" and _INTEGER.fullmatch(value):
         return int(value)
     raise ValueError(f"{field.name}: {value[:100]!r} is no {field.type}")
+
+
+def _timedelta(value: Any, field: FieldInfo) -> Any:
+    """Return ISO text such as `PT1.5S`, or a number of units, as a span. Raises ValueError."""
+    ticks = value
+    if isinstance(value, str):
+        match = _DURATION.fullmatch(value)
+        if match is None or not any(match.groups()[1:]):
+            raise ValueError(f"{field.name}: {value[:100]!r} is no timedelta such as 'PT1.5S'")
+        sign, *numbers = match.groups()
+        seconds = sum(
+            Fraction(number or 0) * size
+            for number, size in zip(numbers, (86_400, 3600, 60, 1), strict=True)
+        )
+        count = (-seconds if sign else seconds) * _PER_SECOND[field.type[10:-1]]
+        if count.denominator != 1:
+            raise ValueError(f"{field.name}: {value[:100]!r} is not exact in {field.type}")
+        ticks = count.numerator
+    if abs(ticks) >= 2**63:
+        raise ValueError(f"{field.name}: {value} is too far for {field.type}")
+    return np.array(ticks, field.dtype)[()]
 
 
 def _member(enum: type[IntEnum | IntFlag], text: str, name: str) -> int:

@@ -106,6 +106,14 @@ class Type:
         return self.kind.startswith(("datetime[", "timedelta["))
 
     @property
+    def column_scalar(self) -> str:
+        """The scalar type of a column of such values: numpy's of times."""
+        if not self.is_time:
+            return self.scalar
+        base, unit = self.kind.split("[")
+        return f"{'M8' if base == 'datetime' else 'm8'}[{unit}"
+
+    @property
     def is_computed(self) -> bool:
         """True if arithmetic is allowed, of times as their own rules have it."""
         return self.is_number or self.is_time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -190,8 +191,84 @@ def test_json_has_iso_text_and_null(world: Any) -> None:
     fields = {field.name: field for field in world.event.data.FIELDS}
     cells = np.array(["2020-01-01", "NaT"], "M8[ms]")
     assert json_column(cells, fields["at"]) == ["2020-01-01T00:00:00.000", None]
-    assert json_column(np.array([5, "NaT"], "m8[s]"), fields["took"]) == [5, None]
-    value = given_fields({"at": "2020-01-01", "took": 7}, fields)
-    world.event.set_at(0, value["at"])
-    world.event.set_took(0, value["took"])
-    assert world.event.row(0) == (ms("2020-01-01"), np.timedelta64(7, "s"))
+    spans = np.array([5, -90, "NaT"], "m8[s]")
+    assert json_column(spans, fields["took"]) == ["PT5S", "-PT90S", None]
+    for text, seconds in (("PT7S", 7), (7, 7), ("-P1DT2H", -93_600), ("PT1M0.0S", 60)):
+        value = given_fields({"at": "2020-01-01", "took": text}, fields)
+        world.event.set_at(0, value["at"])
+        world.event.set_took(0, value["took"])
+        assert world.event.row(0) == (ms("2020-01-01"), np.timedelta64(seconds, "s"))
+    for text, message in (
+        ("5", "'5' is no timedelta such as 'PT1.5S'"),
+        ("PT", "is no timedelta"),
+        ("PT0.5S", "is not exact in timedelta"),
+        ("P99999999999999999999D", "too far for timedelta"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            given_fields({"took": text}, fields)
+
+
+TABLE = """\
+component: Event
+fields:
+  at: {type: "datetime[ms]", index: true, default: 2024-01-01}
+  took: {type: "timedelta[ns]", default: 1500000000}
+---
+component: Mark
+fields: {at: "datetime[s]"}
+---
+world: Logged
+archetypes: {chunk: 2048, components: [Mark]}
+shards: {}
+settings: {now: "datetime[ms]", step: {type: "timedelta[ms]", default: 1000}}
+schedule:
+  day:
+  - {set: settings.now, to: settings.now + settings.step * 60}
+  - tick
+  - log
+  - marks
+  - late
+records:
+  log: {rows: Event, fields: [at, took]}
+  marks: {rows: marked, fields: [Mark.at]}
+  late: {after: {count: Event, where: Event.at > settings.now}}
+queries: {marked: {all: [Mark]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def logged() -> Any:
+    return world_package(TABLE, "logged_times")
+
+
+def test_tables_have_times_in_memory_arrow_pandas_and_files(logged: Any, tmp_path: Path) -> None:
+    world = logged.Logged()
+    world.spawn(2, event={"at": ["2024-02-01", None]})
+    world.archetypes.create([logged.Mark], n=1, mark={"at": "2024-03-01"})
+    world.settings.now = "2023-12-31T23:59"
+    world.records.open(tmp_path, "csv", lines=1)
+    world.day()
+    assert (tmp_path / "0" / "log" / "00000.csv").read_text().splitlines()[1:] == [
+        f"1,{world.event.entity(0)},2024-02-01T00:00:00.000,PT1.5S",
+        f"1,{world.event.entity(1)},,PT1.5S",
+    ]
+    assert (tmp_path / "0" / "marks" / "00000.csv").read_text().endswith(",2024-03-01T00:00:00\n")
+    world.records.close()
+    world.day()
+    log = world.records.log
+    assert (log.at.dtype, log.took.dtype) == (np.dtype("M8[ms]"), np.dtype("m8[ns]"))
+    assert log.to_arrow().schema.field("at").type == pa.timestamp("ms")
+    assert log.to_arrow()["at"].null_count == 1
+    assert log.to_pandas().took.tolist() == [pd.Timedelta(1.5, "s")] * 2
+    assert world.records.late.after.tolist() == [1]
+    assert world.settings.now == np.datetime64("2024-01-01T00:01")
+
+
+def test_times_go_to_other_shards(logged: Any) -> None:
+    world, other = logged.Logged(shard=0), logged.Logged(shard=1)
+    entities = world.spawn(3, event={"at": ["2024-02-01", None, "2024-03-01"], "took": None})
+    other.absorb(logged.Parcel(bytes(world.extract(entities[:2]))))
+    assert len(world.event) == 1
+    assert other.event.data.at.astype(str).tolist() == ["2024-02-01T00:00:00.000", "NaT"]
+    assert np.isnat(other.event.data.took).all()
+    assert other.event.rows_of_at("2024-02-01").tolist() == [0]

@@ -33,7 +33,7 @@ class ArgumentCode:
     def __init__(self, holder: str, method: str, argument: Argument, unit: str) -> None:
         """Make an argument's code; `holder`: the component or world that has the method."""
         type_ = argument.type
-        base, scalar = _base(type_), _column_scalar(type_)
+        base, scalar = _base(type_), type_.column_scalar
         kind = FieldType(str(type_), base, scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
         column = Column(argument.name, scalar, type_.shape, field=field)
@@ -176,14 +176,6 @@ def make_read_codes(
             code.text += "_"
         taken.add(code.text)
     return codes
-
-
-def _column_scalar(type_: Type) -> str:
-    """Return the scalar type of a column of such values."""
-    if not type_.is_time:
-        return type_.scalar
-    base, unit = type_.kind.split("[")
-    return f"{'M8' if base == 'datetime' else 'm8'}[{unit}"
 
 
 def _base(type_: Type) -> BaseType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, Table, World
@@ -24,6 +25,9 @@ from ecsgen.render.row_reductions import (
 from ecsgen.render.text.formatting import mapping, statement
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import literal
+
+_TIMES: Final = {"M": "NDArray[np.datetime64]", "m": "NDArray[np.timedelta64]"}
+"""Annotations of columns of times, by numpy's kind."""
 
 
 class TableCode:
@@ -49,12 +53,18 @@ class TableCode:
     @property
     def columns(self) -> list[tuple[str, str]]:
         """All columns, and the annotations of their arrays."""
-        return [(_member(name), array_type(scalar)) for name, scalar in self._scalars]
+        return [
+            (_member(name), array_type(scalar) if scalar in SCALARS else _TIMES[scalar[0]])
+            for name, scalar in self._scalars
+        ]
 
     @property
     def dtypes(self) -> str:
         """Statement with the dtypes of columns."""
-        codes = {name: literal(SCALARS[scalar].code) for name, scalar in self._scalars}
+        codes = {
+            name: literal(SCALARS[scalar].code if scalar in SCALARS else scalar)
+            for name, scalar in self._scalars
+        }
         return mapping("_COLUMNS: ClassVar = ", codes, 4)
 
     @property
@@ -75,7 +85,7 @@ class TableCode:
             is_unowned = component is not None and component.owner == "none"
             yield "id" if is_unowned else "entity", "u64"
         for field in self._table.fields:
-            yield field.name, field.type.scalar
+            yield field.name, field.type.column_scalar
         for column in self._table.columns:
             yield column.name, column.scalar
 

@@ -21,6 +21,7 @@ from ..arrow.arrow_export import BadCellError, element_kind
 from ..base.atomic_files import replace_file
 from ..base.file_locks import file_lock
 from ..values.interchange import require_pyarrow
+from ..values.iso_texts import iso_texts
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
 
@@ -162,9 +163,11 @@ def pandas_table(table: LinesInMemory) -> Any:
 
 
 def _write_csv(table: LinesInMemory, file: io.BufferedIOBase) -> None:
-    """Write a head and all lines, enums by name."""
+    """Write a head and all lines, enums by name, times as ISO text."""
 
     def shown(cells: NDArray[Any], enum: _Enum | None) -> Any:
+        if cells.dtype.kind in "mM":
+            return iso_texts(cells).tolist()
         return cells.tolist() if enum is None else _names(cells, enum)
 
     text = io.StringIO(newline="")

@@ -17,6 +17,7 @@ from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
 from ..base.text import format_count
 from ..values.interchange import refuse_nulls
+from ..values.iso_texts import iso_texts
 
 Column: TypeAlias = NDArray[Any]
 COLUMN_TYPES: Final[Mapping[str, Any]] = {
@@ -31,8 +32,6 @@ TYPE_NAMES: Final[Mapping[str, str]] = {
     np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
 }
 """Names of types by the kind of a dtype."""
-_UNITS: Final = ("W", "D", "h", "m", "s", "ms", "us", "ns")
-"""Units of numpy that are whole numbers of nanoseconds."""
 _PLAIN: Final = (bool, int, float, str)
 
 
@@ -119,9 +118,7 @@ def _typed(array: Column) -> Column:
         case "u":
             return array.astype(np.uint64 if size == 8 else np.int64)
         case "M" | "m":
-            texts = np.datetime_as_string(array) if kind == "M" else _durations(array)
-            texts[np.isnat(array)] = ""
-            return texts.astype(np.object_)
+            return iso_texts(array).astype(np.object_)
         case "O" | "T" | "U" if not len(array):
             return array.astype(np.object_)
         case "O" | "T" | "U":
@@ -133,24 +130,6 @@ def _one_nan(array: Column) -> Column:
     """Return numbers with the NaN that null is read as, whatever bits theirs have."""
     array[np.isnan(array)] = np.nan
     return array
-
-
-def _durations(array: Column) -> Column:
-    """Return times between times as ISO text: `PT1.5S`; TypeError for months and years."""
-    unit, step = np.datetime_data(array.dtype)
-    factor = step
-    if unit in _UNITS:
-        factor *= np.ones(1, f"m8[{unit}]").astype("m8[ns]").astype(int).item()
-    elif not np.isnat(array).all():
-        raise TypeError(f"times in {unit!r} have no length in seconds")
-    counts = array.astype(np.int64).tolist()  # no time is a number, too
-    return np.array([_duration(count * factor) for count in counts], np.str_)
-
-
-def _duration(nanoseconds: int) -> str:
-    seconds, rest = divmod(abs(nanoseconds), 10**9)
-    text = f"{seconds}.{rest:09}".rstrip("0").rstrip(".")
-    return f"{'-' if nanoseconds < 0 else ''}PT{text}S"
 
 
 def cells_column(values: Sequence[object]) -> Column:
