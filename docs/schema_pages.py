@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from ecsgen.diagnostics.explanations import codes
 from ecsgen.policies import list_keys
-from ecsgen.schema import document_specs, names
+from ecsgen.schema import document_specs, kernel_specs, names
 from ecsgen.schema import type_parser as types
 from ecsgen.source.yaml_nodes import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
@@ -31,18 +31,18 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`grid`", document_specs.GridSpec),
     ("`on`", document_specs.OnSpec),
     ("`network`", document_specs.NetworkSpec),
-    ("A kernel", document_specs.KernelSpec),
-    ("An argument of a kernel", document_specs.ArgumentSpec),
-    ("`turns`", document_specs.TurnsSpec),
-    ("A reduction", document_specs.ReductionSpec),
+    ("A kernel", kernel_specs.KernelSpec),
+    ("An argument of a kernel", kernel_specs.ArgumentSpec),
+    ("`turns`", kernel_specs.TurnsSpec),
+    ("A reduction", kernel_specs.ReductionSpec),
     ("`enum:`", document_specs.EnumSpec),
     ("A member of an enum", document_specs.MemberSpec),
     ("`world:`", document_specs.WorldSpec),
     ("A setting", document_specs.SettingSpec),
     ("`entity`", document_specs.EntitySpec),
     ("A query", document_specs.QuerySpec),
-    ("A kernel of the world", document_specs.WorldKernelSpec),
-    ("`near` of a kernel", document_specs.NearSpec),
+    ("A kernel of the world", kernel_specs.WorldKernelSpec),
+    ("`near` of a kernel", kernel_specs.NearSpec),
     ("An entry of a schedule", document_specs.EntrySpec),
     ("A column of a table", document_specs.RecordColumnSpec),
     ("A table with a line for each row", document_specs.RecordRowsSpec),

@@ -8,7 +8,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Field, Mark, Marks
-from ecsgen.schema.document_specs import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
+from ecsgen.schema.document_specs import KINDS, ComponentSpec, EnumSpec, WorldSpec
+from ecsgen.schema.spec_forms import Strict
 from ecsgen.schema.validation import BadValueError, key_mark, validate
 from ecsgen.source.yaml_nodes import Node
 

@@ -4,265 +4,30 @@ What pydantic can't say (names, field types, keys that contradict each other) co
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
+from pydantic import Discriminator, Field, Tag, create_model
 
-from ecsgen.model import REDUCTION_FUNCTIONS, Hood
-from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.model import Hood
 from ecsgen.policies import list_keys
 from ecsgen.policies.policy import MAX_ROWS
-from ecsgen.schema.names import CAMEL, IDENTIFIER
-
-MAX_TEXT: Final = 16_384
-
-Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
-
-# What editors complete and mark. Names and types are checked later, where messages know more.
-_NUMBERS: Final = ("bool", *INTEGERS, *FLOATS, "entity")
-_SHAPE: Final = r"(\[[1-9][0-9]*(,[1-9][0-9]*)*\])?"
-_SIZED: Final = r"(str|bytes)\[[1-9][0-9]*\]|object"
-_CAMEL: Final = CAMEL.pattern
-
-
-def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:
-    """Return a JSON Schema of words to complete, and of other valid texts."""
-    shaped = "|".join((*_NUMBERS, f"id<{_CAMEL}>", _CAMEL))
-    pattern = "|".join((f"({shaped}){_SHAPE}", *others))
-    return {"anyOf": [{"enum": [*simple]}, {"pattern": f"^({pattern})$"}]}
-
-
-TypeText: TypeAlias = Annotated[
-    Text, Field(json_schema_extra=_patterns((*_NUMBERS, "object"), _SIZED))
-]
-ArgumentText: TypeAlias = Annotated[Text, Field(json_schema_extra=_patterns(_NUMBERS))]
-ClassName: TypeAlias = Annotated[Text, Field(json_schema_extra={"pattern": f"^{_CAMEL}$"})]
-
-
-class Strict(BaseModel):
-    """No unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-
-# Tags of unions stand in pydantic's error locations, but not in the text; no key looks like them.
-SHORT: Final = "<short>"
-LONG: Final = "<long>"
-NUMBER: Final = "<number>"
-WORD: Final = "<word>"
-NAMED: Final = "<named>"
-ONE: Final = "<one>"
-EACH: Final = "<each>"
-
-
-def form(value: object) -> str:
-    return LONG if isinstance(value, (dict, BaseModel)) else SHORT
-
-
-Long = TypeVar("Long")
-Short = TypeVar("Short")
-Form: TypeAlias = Annotated[
-    Annotated[Long, Tag(LONG)] | Annotated[Short, Tag(SHORT)], Discriminator(form)
-]
-"""A mapping, or its short form."""
-
-
-def form_of_number(value: object) -> str:
-    """Return the form of a value whose short form is a number or a name."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return NUMBER if is_number else LONG if form(value) == LONG else WORD
-
-
-def form_of_near(value: object) -> str:
-    """Return the form of `near`: NAMED is a mapping of mappings."""
-    if isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values()):
-        return NAMED
-    return form_of_number(value)
-
-
-def form_of_table(value: object) -> str:
-    """Return the form of a table: NAMED has columns under names, LONG a line for each row."""
-    keys = value if isinstance(value, dict) else {}
-    is_of_rows = any(not isinstance(keys.get(key, {}), dict) for key in ("rows", "fields"))
-    return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
-
-
-class ArgumentSpec(Strict):
-    """An argument of a kernel."""
-
-    type: ArgumentText = Field(
-        description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
-    )
-    unit: Text = Field(default="", description="The unit of measurement.")
-    each: bool = Field(
-        default=False,
-        description="Take one value per row that the kernel runs over, as `create_many` does, "
-        "instead of one for all.",
-    )
-
-
-NumberForm: TypeAlias = Annotated[
-    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
-    Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
-]
-
-
-class NearSpec(Strict):
-    """The rows that are neighbours, and the radius around a row."""
-
-    radius: NumberForm | None = Field(
-        default=None,
-        description="How far neighbours are: a number, or an argument; on a grid an integer from "
-        "0; or a field of the row, on a grid of integers; in the world a reduction, as in "
-        "`Person.widest()`. Without one all rows of `among` are neighbours.",
-    )
-    among: Text = Field(
-        default="",
-        description="The group, query or component whose rows are the neighbours; by default the "
-        "kernel's own. In a component's kernel: itself, or the grid that its rows are on.",
-    )
-    via: Text = Field(
-        default="",
-        description="The component with a `network` whose links lead to the neighbours.",
-    )
-    back: bool | None = Field(
-        default=None, description="`true`: against the direction of the links of `via`."
-    )
-    hood: Hood | None = Field(
-        default=None, description="The shape of the neighbourhood, by default the grid's."
-    )
-    center: bool | None = Field(
-        default=None,
-        description="`true`: the cell on which a row stands is one of its neighbours.",
-    )
-
-
-NearForm: TypeAlias = Annotated[
-    Annotated[NearSpec, Tag(LONG)]
-    | Annotated[dict[str, NearSpec], Tag(NAMED)]
-    | Annotated[float, Tag(NUMBER)]
-    | Annotated[Text, Tag(WORD)],
-    Discriminator(form_of_near),
-]
-
-
-TextsForm: TypeAlias = Annotated[
-    Annotated[Text, Tag(ONE)] | Annotated[list[Text], Field(min_length=1), Tag(EACH)],
-    Discriminator(lambda value: EACH if isinstance(value, list) else ONE),
-]
-
-
-TurnCount: TypeAlias = Annotated[
-    Annotated[int, Field(ge=0), Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
-    Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
-]
-
-
-class TurnsSpec(Strict):
-    """An order of turns that something decides: exactly one of both keys."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["by"]}, {"required": ["random"]}]}
-    )
-
-    by: Text = Field(
-        default="",
-        description="A number of the row as it is before the first turn: the least is first.",
-    )
-    random: TurnCount | None = Field(
-        default=None,
-        description="The number of turns, or an argument; each is that of a random " "row.",
-    )
-
-
-class BaseKernel(Strict):
-    """Keys of kernels of components and of the world."""
-
-    doc: Text = Field(default="", description="A description; the method's docstring.")
-    args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
-        default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
-    )
-    steps: TextsForm = Field(
-        description="Statements, run in order for each row: a block of lines, or a list of them. "
-        "Assignments, `if`, `for`, `while`, `return`; in the world also `spawn`, `destroy` and "
-        "`die`.",
-    )
-    at_most: int | None = Field(default=None, ge=1, description="The most passes of a `while`.")
-    where: Text = Field(default="", description="A condition: only rows for which it is true.")
-    key: Text = Field(
-        default="",
-        description="A `u64` field that selects each row's random numbers, instead of its entity "
-        "or id; in the world `Component.field`.",
-    )
-    turns: Form[TurnsSpec, Literal["rows", "random", "given"]] | None = Field(
-        default=None,
-        description="Rows run one after the other, in row order, in random order, as `rows=` has "
-        "them, or in another order, and each sees what the rows before it have written.",
-    )
-    parallel: bool = Field(
-        default=False,
-        description="The numba backend uses every core. By default as `parallel` of "
-        "[tool.ecsgen] says, else off: it can be much slower on a busy machine.",
-    )
-
-
-class KernelSpec(BaseKernel):
-    """A method that changes every row."""
-
-    rows: Literal["active", "all"] = Field(
-        default="active", description="Which rows, for a component with a `partition`."
-    )
-    near: NearForm | None = Field(
-        default=None,
-        description="The radius in which rows have neighbours for steps and `where`: a number, an "
-        "argument, or a mapping; several neighbourhoods are mappings under names.",
-    )
-
-
-class WorldKernelSpec(BaseKernel):
-    """A method of the world that changes the rows of several components together."""
-
-    over: Text = Field(
-        description="The group, query or component whose rows it runs over; of a component every "
-        "instance, with a `partition` the active ones."
-    )
-    near: NearForm | None = Field(
-        default=None,
-        description="The radius in which rows have neighbours, or a mapping of `radius`, `among`, "
-        "`hood` and `center`; several neighbourhoods are mappings under names.",
-    )
-
-
-class BaseReduction(Strict):
-    """One value of all rows: exactly one of the eight functions."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": [name]} for name in REDUCTION_FUNCTIONS]}
-    )
-
-    sum: Text = Field(default="", description="The sum of an expression; 0 without rows.")
-    min: Text = Field(default="", description="The smallest value; NaN without rows.")
-    max: Text = Field(default="", description="The largest value; NaN without rows.")
-    mean: Text = Field(default="", description="The mean; NaN without rows.")
-    count: Text = Field(default="", description="In how many rows the condition is true.")
-    std: Text = Field(
-        default="", description="The standard deviation of all values; NaN without rows."
-    )
-    median: Text = Field(default="", description="The median; NaN without rows, or if one is NaN.")
-    gini: Text = Field(
-        default="", description="The Gini coefficient, of how unequal they are; NaN without rows."
-    )
-    where: Text = Field(default="", description="A condition: only rows for which it is true.")
-
-
-class ReductionSpec(BaseReduction):
-    """A method that returns one value of all rows: exactly one of the eight functions."""
-
-    rows: Literal["active", "all"] = Field(
-        default="active", description="Which rows, for a component with a `partition`."
-    )
-    doc: Text = Field(default="", description="A description; the method's docstring.")
-
+from ecsgen.schema.kernel_specs import BaseReduction, KernelSpec, ReductionSpec, WorldKernelSpec
+from ecsgen.schema.names import IDENTIFIER
+from ecsgen.schema.spec_forms import (
+    EACH,
+    LONG,
+    NAMED,
+    NUMBER,
+    ONE,
+    ClassName,
+    Form,
+    NumberForm,
+    Strict,
+    Text,
+    TextsForm,
+    TypeText,
+    form_of_table,
+)
 
 FORMER: Final = "All former names: data that was saved under them is loaded."
 

@@ -22,11 +22,11 @@ from ecsgen.model import (
 from ecsgen.model.typed_tree import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.declarations import Declaration
-from ecsgen.schema.document_specs import (
+from ecsgen.schema.document_specs import ComponentSpec
+from ecsgen.schema.kernel_specs import (
     ArgumentSpec,
     BaseKernel,
     BaseReduction,
-    ComponentSpec,
     KernelSpec,
     NearSpec,
     ReductionSpec,

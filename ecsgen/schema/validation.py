@@ -14,17 +14,8 @@ from pydantic_core import ErrorDetails
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
-from ecsgen.schema.document_specs import (
-    EACH,
-    LONG,
-    NAMED,
-    NUMBER,
-    ONE,
-    SHORT,
-    WORD,
-    FieldSpec,
-    Strict,
-)
+from ecsgen.schema.document_specs import FieldSpec
+from ecsgen.schema.spec_forms import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
 from ecsgen.source.yaml_nodes import Node
 
 _KEYS: Final = {
