@@ -47,6 +47,8 @@ TINY: dict[str, tuple[str, ...]] = {
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
     "index.py": ("--rows", "200", "--rounds", "1"),
+    "network.py": ("--nodes", "50", "--links", "90", "--rounds", "1", "--backends", "numpy"),
+    "settings.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
     "turns.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
     "language.py": ("--rounds", "1", "--backends", "numpy"),
     "sweeps.py": ("--runs", "4", "--rounds", "1"),

@@ -235,3 +235,36 @@ def test_random_entities(package: Any) -> None:
             if not w._holder(getattr(g, name)).has(es[-1]):
                 w[es[-1]].add(getattr(g, name)())
         assert [names(w, e) for e in es] == [{*expected}] * 3
+
+
+SHARDED = """\
+world: Isles
+shards: {}
+---
+component: Place
+fields: {at: {type: f32, default: 3}}
+---
+component: Ship
+requires: [Place]
+fields: {sails: {type: u8, default: 2}}
+---
+component: Port
+fields: {k: i32}
+kernels: {grow: {steps: [k += 1]}}
+"""
+
+
+def test_shards() -> None:
+    """What is required comes where an entity is made; who arrives has what it had."""
+    package = world_package(SHARDED, "requires_shards")
+    here, there = package.Isles(0), package.Isles(1)
+    sailing, bare = here.spawn(2, ship={"sails": [4, 5]})
+    here[int(sailing)].place.at = 7
+    here[int(bare)].remove(package.Place)
+    there.absorb(here.extract([sailing, bare]))
+    assert (there[int(sailing)].place.at, there[int(sailing)].ship.sails) == (7, 4)
+    assert there.components(int(bare)) == (package.Ship,)  # it lost its place, and gets none here
+    assert len(here.ship) == len(here.place) == 0
+    port = there[there.create(package.Port())]
+    port.add(package.Ship())
+    assert (port.place.at, port.ship.sails, len(there.place)) == (3, 2, 2)

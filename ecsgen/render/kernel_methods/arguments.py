@@ -128,14 +128,16 @@ class ReadSettingCode(ReadCode):
 
     def __init__(self, value: SettingValue) -> None:
         super().__init__(value)
-        self._column = f"self.settings._data._{value.name.rpartition('.')[2]}_column"
+        head = f"self.settings._data._{value.name.rpartition('.')[2]}"
+        self._column, self._number = f"{head}_column", f"{head}_cells[0]"
         if value.type.is_time:
             self._column += ".view(np.int64)"
+            self._number = f"{self._column}.item(0)"
 
     @property
     def checked(self) -> str:
         """Expression for the value, a number of Python."""
-        return f"{self._column}.item(0)"
+        return self._number
 
     @property
     def loop_expression(self) -> str:

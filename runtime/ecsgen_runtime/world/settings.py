@@ -122,7 +122,10 @@ class _OneRow(Rows):
 
     def _bind_columns(self) -> None:
         for number, column in enumerate(self.LAYOUT):
-            setattr(self, f"_{column.name}_column", self._column_view(number)[:1])
+            cells = self._column_view(number)[:1]
+            setattr(self, f"_{column.name}_column", cells)
+            if cells.ndim == 1 and cells.dtype.kind in "biuf":  # quicker for kernels
+                setattr(self, f"_{column.name}_cells", cells.data)
 
 
 class SettingsBase:
