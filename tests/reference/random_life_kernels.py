@@ -122,7 +122,7 @@ world: World
 {pack}
 settings:
   gain: {{type: f32, default: 1.5, min: -40, max: 60}}
-  score: {{type: i32, max: 900}}
+  score: {{type: i32, min: -20, max: 900}}
   wind: "f64[2]"
   tally: "i32[3]"
   seen: bool

@@ -82,7 +82,9 @@ def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
             for k in rows_of(part) if field != component.stands else ():
                 getattr(part, f"set_{field}")(k, tame(one, world, entities, random))
     for name, one in schema.settings.items():
-        setattr(world.settings, name, tame(one, world, entities, random))
+        number = tame(one, world, entities, random)
+        is_within = np.ndim(number) or one.least <= number <= one.most
+        setattr(world.settings, name, number if is_within else one.least)
 
 
 def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
