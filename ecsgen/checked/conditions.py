@@ -10,11 +10,10 @@ from ecsgen.checked.schema_texts import SchemaTexts
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.model import Mark
-from ecsgen.schema import find
+from ecsgen.schema import find, read_declarations
 from ecsgen.schema.assembly import assemble
-from ecsgen.schema.declarations import Declarations
 from ecsgen.schema.policy_keys import apply_defaults
-from ecsgen.source.yaml_nodes import Node, read
+from ecsgen.source.yaml_nodes import Node
 
 _PATH: Final = "when"
 
@@ -54,15 +53,15 @@ def _check(
     """Report what is wrong with a condition: read the schemas anew, in which it is the kernel's
     `where`, and locals are arguments."""
     home, _, name = kernel.rpartition(".")
-    drafts = Declarations()
-    for root in texts.options.schemas:
-        for file in find(root, diagnostics):
-            for document in read(file.path, file.shown, diagnostics):
-                declared = document.at("component") or document.at("world")
-                is_home = declared is not None and home in ("", declared.value)
-                if is_home and (node := document.at("kernels", name)) is not None:
-                    _ask(node, source, locals)
-                drafts.add(document, file.source, diagnostics)
+
+    def ask(document: Node) -> None:
+        declared = document.at("component") or document.at("world")
+        is_home = declared is not None and home in ("", declared.value)
+        if is_home and (node := document.at("kernels", name)) is not None:
+            _ask(node, source, locals)
+
+    files = [file for root in texts.options.schemas for file in find(root, diagnostics)]
+    drafts = read_declarations(files, diagnostics, ask)
     apply_defaults(drafts, texts.options.defaults)
     assemble(drafts, diagnostics)
 

@@ -26,7 +26,7 @@ _WIDTH: Final = 31
 _LIKE: Final = (ast.Name, ast.Attribute, ast.Subscript)
 
 
-class Follower:
+class RowFollower:
     """Listener to the steps of some rows of a kernel, until it is cancelled."""
 
     def __init__(self, recorder: Recorder, kernel: str, who: object, row: object) -> None:
@@ -108,7 +108,7 @@ class Follower:
         self.lines.append(line)
 
 
-class Trace(Follower):
+class Trace(RowFollower):
     """Gives each line away as soon as there is one."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Trace(Follower):
         self._to(line)
 
 
-class Pause(Follower):
+class Pause(RowFollower):
     """Calls `breakpoint()` before a step: the first one, or where a condition is true."""
 
     def __init__(

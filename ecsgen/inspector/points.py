@@ -115,10 +115,12 @@ class Points:
 
     def _map_json(self, name: str, component: str) -> Json:
         source = self._places[component]
+        shape = (source.grid or source.reader).grid
         return {
             "name": name,
             "component": component,
             "axes": len(source.wrap),
+            "layers": 0 if shape is None else [*shape, 1, 1][2],
             "is_grid": source.field is None,
             "grid": None if source.grid is None else source.grid.name,
             "color": first_color(source.reader, is_grid=source.field is None),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,9 +16,9 @@ from ecsgen.schema.declarations import Declarations
 from ecsgen.schema.document_specs import json_schema
 from ecsgen.schema.policy_keys import apply_defaults, use_all_cores
 from ecsgen.source.schema_roots import SchemaRoot
-from ecsgen.source.yaml_nodes import read
+from ecsgen.source.yaml_nodes import Node, read
 
-__all__ = ["SchemaFile", "find", "json_schema", "load", "load_files"]
+__all__ = ["SchemaFile", "find", "json_schema", "load", "load_files", "read_declarations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,19 @@ def load_files(
     is_parallel: bool = False,
 ) -> Project | None:
     """Read and check files; otherwise as `load`."""
+    drafts = read_declarations(files, diagnostics)
+    apply_defaults(drafts, defaults)
+    if is_parallel:
+        use_all_cores(drafts)
+    return assemble(drafts, diagnostics)
+
+
+def read_declarations(
+    files: Iterable[SchemaFile],
+    diagnostics: Diagnostics,
+    change: Callable[[Node], object] = lambda document: None,
+) -> Declarations:
+    """Read files; `change`: is called with each document before it is looked at."""
     drafts = Declarations()
     for file in files:
         before = len(diagnostics)
@@ -62,11 +75,9 @@ def load_files(
         if not documents and len(diagnostics) == before:
             diagnostics.add("H201", "the file holds no schema", Mark(file.shown, 0, 0, 0))
         for document in documents:
+            change(document)
             drafts.add(document, file.source, diagnostics)
-    apply_defaults(drafts, defaults)
-    if is_parallel:
-        use_all_cores(drafts)
-    return assemble(drafts, diagnostics)
+    return drafts
 
 
 def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:

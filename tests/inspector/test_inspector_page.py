@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sy
 
 from ecsgen.inspector import serve
 from generated import Health, Weapon, World
+from tests.support.world_package import world_package
 
 pytestmark = pytest.mark.browser
 
@@ -267,6 +268,19 @@ class Running(Ticking):
         self._thread.join()
 
 
+TOWER = """
+component: Room
+grid: {shape: [2, 3, 4]}
+fields: {heat: f64}
+---
+component: Person
+on: cell
+fields: {cell: id<Room>}
+---
+world: Tower
+"""
+
+
 def birds(n: int = 200) -> World:
     world, rng = World(), np.random.default_rng(1)
     places = rng.random((n, 2)) * (100, 60)
@@ -296,6 +310,41 @@ def test_map_of_a_run(browser: Browser) -> None:
     expect(page.locator("#run .error").first).to_have_text("")
     page.locator("[data-run='reset']").click()
     expect(tick).to_have_text("step 0")
+    running.close()
+    assert failures == []
+
+
+def test_a_map_of_a_million_points(browser: Browser) -> None:
+    world, count = World(), 1_000_000
+    places = np.random.default_rng(1).random((count, 2), np.float32)
+    world.spawn(count, boid={"position": places * np.float32(60)})
+    running = Running(world, step=lambda: None)
+    page, failures = opened(browser, running.inspector.url + "#/map")
+    expect(page.locator(f"[data-map='{count}']")).to_be_visible(timeout=30_000)
+    expect(page.locator("main .facts")).to_contain_text("1,000,000 points")
+    drawn = """() => { const canvas = document.querySelector('[data-map] canvas');
+      const context = canvas.getContext('2d');
+      return [0.3, 0.9].map((x) => Math.max(
+        ...context.getImageData(x * canvas.width, canvas.height / 2, 9, 9).data)); }"""
+    assert page.evaluate(drawn) == [255, 0]  # all are in the left part of the world
+    running.close()
+    assert failures == []
+
+
+def test_layers_of_a_grid_with_three_axes(browser: Browser) -> None:
+    world = world_package(TOWER, "tower").Tower()
+    world.room.data.heat[:] = np.arange(24)
+    world.spawn(2, person={"cell": world.room.id_of_many(np.array([0, 23]))})
+    running = Running(world, step=lambda: None)
+    page, failures = opened(browser, running.inspector.url + "#/map?map=person&color=-")
+    layer = page.locator("[data-choice='layer']")
+    expect(layer.locator("option")).to_have_count(4)
+    expect(page.locator("[data-map='2']")).to_be_visible()
+    pictures = []
+    for number in "03":
+        layer.select_option(number)
+        pictures.append(page.locator("[data-map]").screenshot())
+    assert pictures[0] != pictures[1]
     running.close()
     assert failures == []
 

@@ -28,6 +28,7 @@ export class MapPage {
       element("div", { class: "split" }, this.box, this.beside));
     this.renderer = makeRenderer(this.surface);
     this.axes = [0, 1];
+    this.layer = 0; // of a grid's third axis
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
     this.map = maps.find(({ name }) => name === (app.parameters.get("map") ?? app.world.view.map)) ?? maps[0];
@@ -66,13 +67,16 @@ export class MapPage {
     };
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
       (value) => this.#keep({ [role]: value || "-" }));
-    const axes = this.map.axes < 3 ? [] : [0, 1].map((k) => this.#select(k ? "up" : "right", String(this.axes[k]),
+    const layers = this.map.layers < 2 ? [] : [this.#select("layer", String(this.layer), Array.from({ length: this.map.layers }, (_, k) => String(k)),
+      (value) => { this.layer = Number(value); this.#show(this.shown); })];
+    const axes = this.map.axes < 3 || this.map.layers ? layers : [0, 1].map((k) => this.#select(k ? "up" : "right", String(this.axes[k]),
       Array.from({ length: this.map.axes }, (_, axis) => String(axis)), (value) => { this.axes[k] = Number(value); this.view = null; this.#draw(); }));
     this.tools.replaceChildren(
       this.#select("map", this.map.name, this.app.world.maps.map(({ name }) => name), (value) => {
         this.map = this.app.world.maps.find(({ name }) => name === value);
         this.app.keep({ color: "", size: "", direction: "", entity: "" });
         this.view = null;
+        this.layer = 0;
         this.marked = "";
         this.#open();
         this.#keep({ map: value });
@@ -130,14 +134,24 @@ export class MapPage {
     return [layer, behind];
   }
 
-  #show([layer, behind]) {
+  #show(layers) {
     const { map } = this;
-    this.points = map.is_grid ? null : layer;
+    const [layer, behind] = this.shown = layers;
+    this.points = map.is_grid ? null : this.#onLayer(layer);
     this.cells = map.is_grid ? layer : behind;
     const { n, step, tick } = layer.head;
     say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
     this.#drawLegend(layer);
     this.#draw();
+  }
+
+  // Of rows on a grid with layers those of one layer; others are nowhere.
+  #onLayer(points) {
+    if (this.map.layers < 2) return points;
+    const [xs, heights] = [points.axis(0), points.axis(2)];
+    const place = points.column("place").slice();
+    for (let row = 0; row < xs.length; row += 1) if (Math.floor(heights[row]) !== this.layer) place[row] = NaN;
+    return new Layer(points.head, new Map([...points.columns, ["place", place]]), points.owners);
   }
 
   #drawLegend(layer) {
@@ -170,16 +184,21 @@ export class MapPage {
     const n = this.points?.head.n ?? 0;
     const dot = dotSize({ width, height }, n, ratio);
     const isArrow = this.chosen.direction !== "";
-    this.renderer.draw({ points: this.points, cells: this.cells, size: isArrow ? 1.8 * dot : dot, isArrow, layer: 0 }, this.view);
+    this.renderer.draw({ points: this.points, cells: this.cells, size: isArrow ? 1.8 * dot : dot, isArrow, layer: this.layer }, this.view);
     this.#drawOver();
     this.box.dataset.map = String(n || this.cells?.head.n);
   }
 
-  // Borders, and the entity that is marked.
+  // Borders, and the entity that is marked; left as they are while nothing of it changes.
   #drawOver() {
-    const context = this.over.getContext("2d");
-    drawBorder(context, this.view, this.#bounds(), (this.points ?? this.cells).head.wrap, colour("dim"));
     const row = this.marked && this.points?.owners ? this.points.rowOf(this.marked) : -1;
+    const [bounds, ink] = [this.#bounds(), colour("dim")];
+    const { width, height } = this.over;
+    const drawn = row < 0 ? JSON.stringify([this.view, bounds, ink, width, height]) : "";
+    if (drawn && drawn === this.drawnOver) return;
+    this.drawnOver = drawn;
+    const context = this.over.getContext("2d");
+    drawBorder(context, this.view, bounds, (this.points ?? this.cells).head.wrap, ink);
     if (row < 0) return;
     const [x, y] = this.axes.map((axis, k) => pixel(this.surface, this.view, k, this.points.axis(axis)?.[row] ?? 0));
     context.strokeStyle = colour("ink");
@@ -232,7 +251,7 @@ export class MapPage {
     }
     if (map !== this.map) return;
     this.marked = row < 0 ? "" : points.owner(row);
-    this.points = points;
+    this.points = this.#onLayer(points);
     this.app.keep({ entity: this.marked });
     this.#open();
     this.#draw();

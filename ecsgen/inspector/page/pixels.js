@@ -112,16 +112,21 @@ export class PixelRenderer {
     const inks = new Inks(points);
     const only = inks.of(0);
     const same = bigs || dxs ? null : this.#stamp(size, NaN);
-    const isPixel = same?.reach === 1 && same.runs.length === 3 && same.runs[1] === same.runs[2];
+    if (same?.reach === 1 && same.runs.length === 3 && same.runs[1] === same.runs[2]) {
+      for (let k = 0; k < n; k += 1) {
+        const across = xs[k] * sx + tx;
+        const down = ys ? ty - ys[k] * sy : ty;
+        if (across >= 0 && across < width && down >= 0 && down < height) { // NaN is nowhere
+          pixels[(down | 0) * width + (across | 0)] = values ? inks.of(values[k]) : only;
+        }
+      }
+      return;
+    }
     for (let k = 0; k < n; k += 1) {
       const [across, down] = [xs[k] * sx + tx, ys ? ty - ys[k] * sy : ty];
       if (!(across > -99 && across < width + 99 && down > -99 && down < height + 99)) continue; // NaN is nowhere
       const [x, y] = [Math.floor(across), Math.floor(down)];
       const ink = values ? inks.of(values[k]) : only;
-      if (isPixel) {
-        if (x >= 0 && x < width && y >= 0 && y < height) pixels[y * width + x] = ink;
-        continue;
-      }
       const found = same ?? this.#stamp(
         size * (0.4 + 1.2 * (bigs ? (bigs[k] - low) / (high - low || 1) : 0.5)), dxs ? Math.atan2(dys[k], dxs[k]) : NaN);
       this.#print(found, x, y, ink);

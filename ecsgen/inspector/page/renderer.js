@@ -63,7 +63,8 @@ function program(gl, vertex, fragment) {
 }
 
 export function makeRenderer(canvas) {
-  if (!hasCard()) return new PixelRenderer(canvas.getContext("2d"));
+  // a canvas that stays in memory: it takes pixels without a detour by the software that stands for a card
+  if (!hasCard()) return new PixelRenderer(canvas.getContext("2d", { willReadFrequently: true }));
   return new CardRenderer(canvas.getContext("webgl2", { antialias: false }));
 }
 
