@@ -15,7 +15,7 @@ from ecsgen_testing.reference.run import Run
 from ecsgen_testing.reference.schema import Kernel, Reduction
 from ecsgen_testing.reference.scopes import Evaluate, Expression, Index, Place, Scope, whole
 from ecsgen_testing.reference.statements import CompiledKernel, Signal, Step, StepCompiler
-from ecsgen_testing.reference.values import Value, assigned, binary
+from ecsgen_testing.reference.values import Value, assigned, binary, computed
 from ecsgen_testing.reference.world import Row, World
 
 from ecsgen.checked.expression_checks import CheckedExpressions, CheckedNames, handle_of
@@ -82,15 +82,17 @@ class CheckedSteps(StepCompiler):
         element = Spot(statement, _target_of(statement.node))
         evaluate, read = new.evaluate, old.evaluate
         index = old.place.index if old.place else None
+        compute = computed(sign, like, new.sample) if sign else None
+        may_be_lost = sign in ("+", "-") and "lost" in recorder.find
 
         def work_out(scope: Scope) -> Value:
             left = read(scope) if sign else like
             right = evaluate(scope)
-            result = binary(sign, left, right) if sign else right
+            result = right if compute is None else compute(left, right)
             stored = assigned(result, like)
             kinds: Kinds = arithmetic_kinds(sign, left, right, result) if sign else ()
             kinds += cast_kinds(result, stored) if result.type != like.type else ()
-            if sign in ("+", "-") and is_lost(left, right, result):
+            if may_be_lost and is_lost(left, right, result):
                 kinds += ("lost",)
             if kinds:
                 shown = f"{plain(left)} {sign} {plain(right)}" if sign else f"= {plain(right)}"

@@ -28,7 +28,7 @@ _DIVISIONS: Final = ("/", "//", "%")
 def arithmetic_kinds(sign: str, left: Value, right: Value, result: Value) -> Kinds:
     """Return what is wrong with an operation of two values."""
     kinds: Kinds = ()
-    if sign in _DIVISIONS and not np.all(right.data):
+    if sign in _DIVISIONS and not (np.all(right.data) if right.shape else right.data):
         kinds = ("zero",)
     if result.kind == "f":
         return kinds + float_kinds(result, (left, right))

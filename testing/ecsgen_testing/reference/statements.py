@@ -17,7 +17,7 @@ from .expressions import SIGNS, ExpressionCompiler
 from .operations import constant
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Names, Place, Scope
-from .values import TIMES, assigned, binary, replaced, settled, value
+from .values import TIMES, assigned, computed, replaced, settled, value
 from .world import Cells, Change, Row
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
@@ -273,7 +273,8 @@ class StepCompiler:
         evaluate, read, like = new.evaluate, old.evaluate, old.sample
         if not sign:
             return lambda scope: assigned(evaluate(scope), like)
-        return lambda scope: assigned(binary(sign, read(scope), evaluate(scope)), like)
+        compute = computed(sign, like, new.sample)
+        return lambda scope: assigned(compute(read(scope), evaluate(scope)), like)
 
     # Spawns and despawns
 

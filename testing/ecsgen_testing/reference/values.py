@@ -10,7 +10,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,8 @@ class Value(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape, () for a single number."""
-        return np.shape(self.data)
+        shape = getattr(self.data, "shape", None)
+        return np.shape(self.data) if shape is None else shape
 
     @property
     def one(self) -> Any:
@@ -44,7 +45,7 @@ class Value(NamedTuple):
     @property
     def kind(self) -> str:
         """The kind of number, as numpy names it: i, u, f or b; M or m for times."""
-        return np.asarray(self.data).dtype.kind
+        return _dtype(self.data).kind
 
     @property
     def is_literal(self) -> bool:
@@ -76,7 +77,12 @@ def value(type_: str, data: Any, shape: tuple[int, ...] | None = None) -> Value:
 
 def typed(data: Any) -> Value:
     """Return the result of an operation, whose type it has."""
-    return Value(NAMES[np.asarray(data).dtype], data)
+    return Value(NAMES[_dtype(data)], data)
+
+
+def _dtype(data: Any) -> np.dtype[Any]:
+    dtype: np.dtype[Any] | None = getattr(data, "dtype", None)
+    return np.asarray(data).dtype if dtype is None else dtype
 
 
 def identity(type_: str, shape: tuple[int, ...]) -> Value | None:
@@ -125,8 +131,8 @@ def floating(operand: Value) -> Value:
 def assigned(new: Value, like: Value) -> Value:
     """Return a value as it is put in the place of another one, whose type and shape it gets."""
     data = new.data if new.type == like.type else cast(like.type, new).data
-    shape = np.shape(like.data)
-    return Value(like.type, data if np.shape(data) == shape else np.broadcast_to(data, shape))
+    result, shape = Value(like.type, data), like.shape
+    return result if result.shape == shape else Value(like.type, np.broadcast_to(data, shape))
 
 
 def replaced(old: Value, index: tuple[int, ...], part: Value) -> Value:
@@ -175,6 +181,16 @@ def binary(sign: str, left: Value, right: Value) -> Value:
         if sign in ("&", "|", "^") and not (left.is_literal and right.is_literal):
             result = Value(common(left, right), result.data)  # flags stay what they are
     return _of_literals(result) if left.is_literal and right.is_literal else result
+
+
+def computed(sign: str, left: Value, right: Value) -> Callable[[Value, Value], Value]:
+    """Return `binary` for values of the types of two samples."""
+    if sign not in UFUNCS or left.is_literal or not {left.type, right.type}.isdisjoint(TIMES):
+        return partial(binary, sign)
+    type_, ufunc, met = binary(sign, left, right).type, UFUNCS[sign], meeting(right, left).type
+    if right.is_literal:
+        return lambda a, b: Value(type_, ufunc(a.data, cast(met, b).data))
+    return lambda a, b: Value(type_, ufunc(a.data, b.data))
 
 
 def meeting(operand: Value, other: Value) -> Value:
