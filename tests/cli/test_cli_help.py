@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -39,6 +40,12 @@ def test_each_command_shows_an_example(name: str) -> None:
     assert name in [words[0] for words in lines]
     for command, *arguments in lines:
         commands.commands[command].make_context(command, arguments)
+
+
+def test_each_command_is_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `ecsgen ([\w-]+)", page, flags=re.MULTILINE))
+    assert listed == set(NAMES)
 
 
 @pytest.mark.parametrize("name", ["check-run", "time"])
