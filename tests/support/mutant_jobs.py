@@ -67,6 +67,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/ids.py": ("kernels/test_newborn_handles.py",),
     "managers/policies/instances.py": ("world/test_world_queries.py",),
     "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
+    "managers/policies/references.py": ("policies/test_on_delete.py",),
     "managers/policies/ring.py": ("policies/test_ring.py",),
     "managers/policies/unique.py": ("policies/test_unique.py",),
     "managers/query_members.py": ("world/test_world_queries.py", "world/test_query_columns.py"),
@@ -75,6 +76,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "tables/": ("policies/test_manager_cases.py", "policies/test_reprs.py"),
     "tables/compiled_bulk.py": ("runtime/test_compiled.py",),
     "values/array_coercion.py": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
+    "values/field_tables.py": ("world/test_bundles.py",),
     "values/field_types.py": ("policies/test_aliases.py",),
     "values/": ("policies/test_few.py", "runtime/test_convert_texts.py"),
     "world/": (
@@ -86,6 +88,8 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "world/world_base.py": ("policies/test_few.py", "policies/test_feature_hierarchy.py"),
     "world/entity_views.py": ("policies/test_hostile_arguments.py",),
+    "world/requirements.py": ("world/test_requires.py",),
+    "world/archetypes/requiring_store.py": ("world/test_requires.py",),
     "world/archetypes/": ("world/test_archetypes.py", "world/test_query_columns.py"),
     "world/groups.py": ("world/test_groups.py",),
     "world/queries/": (

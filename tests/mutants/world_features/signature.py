@@ -33,13 +33,13 @@ GROUPS = (
         ("test_world.py",),
         Mutant(
             "a bundle's value wins over the call's",
-            r"\{\*\*values, \*\*given\}",
-            "{**given, **values}",
+            r"\{\*\*values, \*\*written\}",
+            "{**written, **values}",
         ),
         Mutant(
             "what a call says is all",
-            r"\{\*\*values, \*\*given\} if",
-            "given if given else values if",
+            r"\{\*\*values, \*\*written\} if",
+            "written if written else values if",
         ),
     ),
     module(
