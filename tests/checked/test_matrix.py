@@ -25,7 +25,7 @@ EXPRESSIONS = {
     "nan": "sqrt({p}low)",
     "infinite": "{p}b * {p}b",
 }
-"""What goes wrong in the row in which one of its fields is `SPECIAL`."""
+"""Expressions that go wrong in the row of which a field has the value in `SPECIAL`."""
 SPECIAL = {"friend": 0, "k": 3, "z": 0.0, "w": 300, "low": -1.0, "b": 1e200}
 TICK = 12
 

@@ -21,8 +21,8 @@ def shown_example(name: str) -> str:
     """Return the example at the end of a command's help."""
     command = commands.commands[name]
     help_text = command.get_help(click.Context(command, info_name=name))
-    _, found, text = help_text.partition("\n  Example:\n")
-    assert found, name
+    _, heading, text = help_text.partition("\n  Example:\n")
+    assert heading, name
     return re.sub("^    ", "", text, flags=re.MULTILINE)
 
 

@@ -255,7 +255,7 @@ kernels: {grow: {steps: [k += 1]}}
 
 
 def test_shards() -> None:
-    """What is required comes where an entity is made; who arrives has what it had."""
+    """Require components where an entity is made; an arrival keeps those that it had."""
     package = world_package(SHARDED, "requires_shards")
     here, there = package.Isles(0), package.Isles(1)
     sailing, bare = here.spawn(2, ship={"sails": [4, 5]})
