@@ -8,6 +8,7 @@ The goals, as ratios: made anew 0.5 of a stable argsort of its ends, a sum 1.3 o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,15 +36,22 @@ def cases(backend: str, package: Any, nodes: int, links: int) -> Iterator[Case]:
     world.link.create_many(links, a=es[ends[:, 0]], b=es[ends[:, 1]])
     me, other = ends.reshape(-1), ends[:, ::-1].reshape(-1)
 
-    def anew() -> None:
-        world.link.data.a = world.link.data.a
-        world.link.links_of(es)
+    columns = cycle((np.roll(es[ends[:, 0]], 1), es[ends[:, 0]]))
 
-    if backend == "numpy":
-        by_hand = lambda: np.bincount(me, world.node.data.x[other], nodes)  # noqa: E731
-    else:
-        compiled, totals = library("numba").njit(summed), np.zeros(nodes)
-        by_hand = lambda: compiled(me, other, world.node.data.x, totals)  # noqa: E731
+    def anew() -> None:
+        world.link.data.a = next(columns)
+        world.link.links_of(es[:1])
+
+    def in_numpy() -> object:
+        return np.bincount(me, world.node.data.x[other], nodes)
+
+    compiled: Any = library("numba").njit(summed)
+    totals = np.zeros(nodes)
+
+    def in_numba() -> object:
+        return compiled(me, other, world.node.data.x, totals)
+
+    by_hand = in_numpy if backend == "numpy" else in_numba
     world.add()
     by_hand()
     sizes = f"{backend}, {nodes:,} nodes, {links:,} links"

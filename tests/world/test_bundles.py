@@ -74,7 +74,7 @@ def rows(world: Any, entity: Any) -> dict[str, dict[str, Any]]:
     return {kind.__name__: world.get(int(entity), kind)._asdict() for kind in kinds}
 
 
-SOLDIER = {
+SOLDIER: dict[str, dict[str, Any]] = {
     "Armor": {
         "kind": 1,
         "way": 2**63,
