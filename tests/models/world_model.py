@@ -38,7 +38,7 @@ GROUP = ("place", "speed")
 BUNDLES = {
     "thing": {"grid": 7, "mesh": 4},
     "mover": {"grid": 7, "mesh": 4, "place": 7, "speed": 3},
-    "engine": {"fuel": 2, "grid": 1, "mesh": 4},
+    "engine": {"fuel": 7, "grid": 1, "mesh": 4},
 }
 """The values of the components that a bundle spawns."""
 QUERIES: dict[str, dict[str, list[str]]] = {
@@ -68,7 +68,7 @@ def schema() -> str:
         "bundles:",
         "  thing: {Grid: {}, Mesh: {x: 4}}",
         "  mover: {thing: {}, Place: {}, Speed: {x: 3}}",
-        "  engine: {thing: {}, Fuel: {x: 2}, Grid: {x: 1}}",
+        "  engine: {thing: {}, Fuel: {}, Grid: {x: 1}}",
         f"groups: {{pair: [{_classes(GROUP)}]}}",
         f"archetypes: {{chunk: 1024, components: [{_classes(CHUNKED)}]}}",
         "queries:",
