@@ -8,10 +8,11 @@ from typing import NamedTuple
 from ecsgen.kernels import statements
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program, expressions_of
 
 
 def lower_kernel(
-    program: tree.Program, home: str, occupancy_fields: Mapping[str, str]
+    program: Program, home: str, occupancy_fields: Mapping[str, str]
 ) -> statements.LoweredKernel:
     """Return the statements of a program.
 
@@ -40,7 +41,7 @@ class _Known(NamedTuple):
 class _Lowering:
     """The statements so far, and which of their results are still valid."""
 
-    def __init__(self, program: tree.Program, home: str, occupancy: Mapping[str, str]) -> None:
+    def __init__(self, program: Program, home: str, occupancy: Mapping[str, str]) -> None:
         self._program = program
         self._home = home
         self._occupancy_fields = occupancy
@@ -145,14 +146,14 @@ class _Lowering:
                     start, stop = self._pure(step.start), self._pure(step.stop)
                     self._forget_all()
                     body, _ = self._block(step.body)
-                    draws = count_draws(tree.expressions_of(None, step.body)) > 0
+                    draws = count_draws(expressions_of(None, step.body)) > 0
                     self._out.append(statements.For(step.counter, start, stop, draws, body))
                 case tree.NeighbourLoop():
                     self._out.append(statements.Comment(step.text))
                     self._list(step.near)
                     self._forget_all()
                     body, _ = self._block(step.body)
-                    nodes = tree.walk(*tree.expressions_of(None, step.body))
+                    nodes = tree.walk(*expressions_of(None, step.body))
                     needs_offset = any(
                         isinstance(node, tree.Offset | tree.Distance) and node.near == step.near
                         for node in nodes
@@ -202,7 +203,7 @@ class _Lowering:
         head, self._out = (*self._out,), out
         body, _ = self._block(step.body)
         self._forget_all()
-        draws = count_draws(tree.expressions_of(None, (step,))) > 0
+        draws = count_draws(expressions_of(None, (step,))) > 0
         loop = statements.While(number, step.at_most, draws, head, test, body)
         self._out.append(loop)
 

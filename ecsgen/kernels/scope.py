@@ -27,6 +27,7 @@ from ecsgen.model import (
     Values,
 )
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import EMPTY_REDUCTION
 from ecsgen.model.types import BOOL, Type
 
 NUMERIC: Final = (
@@ -330,7 +331,7 @@ class Scope:
             raise KernelError("E801", message, node)
         reduction = known[name]
         program = reduction.program
-        if program is tree.EMPTY_REDUCTION:
+        if program is EMPTY_REDUCTION:
             raise make_silent_error(node)
         if program.value.type.shape:
             message = f"{quote(spelled)} is {program.value.type}, and a value is one number"

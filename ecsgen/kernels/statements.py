@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ecsgen.model import Component
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import Number, Type
 
 
@@ -292,7 +293,7 @@ class Jump(Statement):
 class LoweredKernel:
     """A kernel for one row."""
 
-    program: tree.Program
+    program: Program
     """The typed program."""
     head: tuple[Statement, ...]
     """The statements before the condition."""

@@ -25,6 +25,7 @@ from ecsgen.kernels.type_rules import (
 )
 from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import expressions_of
 from ecsgen.model.types import Type
 
 ParsedSteps = tuple[SourceText, list[ast.stmt]]
@@ -103,7 +104,7 @@ class StepChecker:
         steps: list[tree.AnyStep] = []
         for text, body in parsed:
             block = self._block(text, body)
-            number, drawn = numbering(tree.expressions_of(None, block), drawn)
+            number, drawn = numbering(expressions_of(None, block), drawn)
             steps += [step.with_expressions(number) for step in block]
         return tuple(steps), drawn
 
@@ -218,7 +219,7 @@ class StepChecker:
         body = self._looped(text, node.body, set())
         del nears.loops[target.id]
         self._scope.ways[target.id] = f"{quote(target.id)} is known in its loop alone"
-        draws = any(map(tree.draws_numbers, tree.walk(*tree.expressions_of(None, body))))
+        draws = any(map(tree.draws_numbers, tree.walk(*expressions_of(None, body))))
         whom = nears.by_name[near].stream(node) if draws else tree.TRUE
         return tree.NeighbourLoop(text.line_of(node), near, whom, body)
 

@@ -11,19 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from ecsgen.model.typed_tree import (
-    EMPTY_REDUCTION,
-    NO_PROGRAM,
-    Expression,
-    Program,
-    ReducedValue,
-    ReductionProgram,
-    SettingValue,
-    fields_in,
-)
-from ecsgen.model.typed_tree import (
-    SETTINGS as SETTINGS,
-)
+from ecsgen.model.typed_program import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
+from ecsgen.model.typed_tree import SETTINGS as SETTINGS
+from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in
 from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ecsgen.model import Component, FusedKernels, Kernel, ScheduleEntry, Table, World
-from ecsgen.model.typed_tree import Argument, Effects, Program
+from ecsgen.model.typed_program import Effects, Program
+from ecsgen.model.typed_tree import Argument
 
 TICK: Final = "tick"
 """The entry that advances the time."""

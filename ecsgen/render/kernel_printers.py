@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, FusedKernels, Kernel, World
-from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockMethod, BlockPassMethod, BlockReductionMethod
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
@@ -42,7 +42,7 @@ def make_kernel_method(
     return LoopMethod(kernel, source, asks, is_plain)
 
 
-def loop_reasons(program: tree.Program) -> tuple[str, ...]:
+def loop_reasons(program: Program) -> tuple[str, ...]:
     """Return why a kernel is a loop in plain Python on numpy; nothing for blocks of rows."""
     if is_whole_column_stencil(program) or not program.is_sequential:
         return ()

@@ -11,6 +11,7 @@ from ecsgen.config import Backend
 from ecsgen.kernels.statements import LoweredKernel
 from ecsgen.model import Component, Reduction
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import BOOL, SCALARS
 from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.blocks.block_body import BlockBody
@@ -97,7 +98,7 @@ class RowReducer:
     ) -> list[str]:
         body = BlockBody(source, is_quiet=True, taken=["_tick", "_n"])
         values = {"tick": "_tick"} | {code.name: code.text for code in self._inputs}
-        body.add(LoweredKernel(tree.Program(), (), None, ()), values)
+        body.add(LoweredKernel(Program(), (), None, ()), values)
         emit = body.emit
         body.constants = emit.constants = Constants("_recorded")  # beside those of kernels
         lines = []
@@ -176,7 +177,7 @@ class ReductionLoop:
         self.name = name
         nodes = [node for reduction in wanted for node in reduction.nodes]
         steps = tuple(tree.Step(tree.Local(node.type, "value"), node) for node in nodes)
-        self._builder = builder = FunctionBuilder(name, tree.Program(steps=steps), None, source)
+        self._builder = builder = FunctionBuilder(name, Program(steps=steps), None, source)
         builder.add_inputs(inputs)
         builder.names.taken.discard("value")
         take = builder.names.reserve

@@ -34,6 +34,7 @@ from ecsgen.model import (
     World,
 )
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program, ReductionProgram, effects_of, expressions_of
 from ecsgen.model.types import Type
 from ecsgen.schema import neighbourhoods
 from ecsgen.schema.kernel_declarations import (
@@ -148,10 +149,10 @@ def _program(
     stream_field: tree.FieldValue | None,
     nears: tuple[tree.Neighbourhood, ...],
     turn_key: tree.Expression | None,
-) -> tree.Program:
+) -> Program:
     keys = (stream_field if kernel.key else None, turn_key)
-    effects = tree.effects_of(where, steps, [key for key in keys if key is not None])
-    expressions = tree.expressions_of(where, steps)
+    effects = effects_of(where, steps, [key for key in keys if key is not None])
+    expressions = expressions_of(where, steps)
     radii = [near.radius for near in nears if isinstance(near.radius, tree.Argument)]
     once = (*expressions, turn_key, *radii)
     reduced = tree.reduced_in(*once)
@@ -162,7 +163,7 @@ def _program(
     tracked, uses_grids = grid_facts(
         tree.actions_of(steps), expressions, nears, scope.reference_scope
     )
-    return tree.Program(
+    return Program(
         arguments=tuple(scope.arguments.values()),
         reduced=reduced,
         settings=tree.settings_in(*once),
@@ -249,7 +250,7 @@ def _turn_count(kernel: Kernel, scope: Scope) -> tree.Argument | tree.Constant |
     return argument
 
 
-def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
+def _check_levels(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
     """Report E813 for a kernel by level with neighbours, whose rows would run in two orders, and
     E815 for one with an argument per row."""
     if program.neighbourhoods:
@@ -339,7 +340,7 @@ def _named_by(nodes: Iterable[ast.AST], scope: Scope) -> Names:
     return {f"the kernel names {what}": frozenset(words & {*all_}) for what, all_ in known.items()}
 
 
-def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram | None:
+def type_reduction(reduction: Reduction, scope: Scope) -> ReductionProgram | None:
     """Return the value of one row; None after an error."""
     where = _condition(reduction, scope)
     text = SourceText(reduction.expression, reduction.marks["expression"])
@@ -356,7 +357,7 @@ def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram 
         text.report(error, scope.diagnostics)
         return None
     reads = tuple(field.text for field in tree.fields_in(where, value))
-    return tree.ReductionProgram(value, where, reads)
+    return ReductionProgram(value, where, reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +479,7 @@ class WorldScopes:
             has_tick=True,
         )
 
-    def type_column(self, column: Reduction) -> tree.ReductionProgram | None:
+    def type_column(self, column: Reduction) -> ReductionProgram | None:
         """Return the value of one row for a table, without references; None after an error."""
         scope = self.scope_over(column.over)
         scope.diagnostics = self.diagnostics.all_as("E520")

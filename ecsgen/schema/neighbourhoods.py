@@ -15,6 +15,7 @@ from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import SETTINGS, Component, DerivedValue, Field, Kernel, Mark, NearClause, World
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import Type
 from ecsgen.schema.grids import hexagon_message
 
@@ -435,7 +436,7 @@ def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
 
 
 def check_own_networks(
-    kernel: Kernel, program: tree.Program, context: NeighbourContext, diagnostics: Diagnostics
+    kernel: Kernel, program: Program, context: NeighbourContext, diagnostics: Diagnostics
 ) -> None:
     """Report E820 for kernels that write or send to the ends of a network by which they ask."""
     changed = {*program.effects.writes, *program.effects.sends}
@@ -448,7 +449,7 @@ def check_own_networks(
             diagnostics.add("E820", message, key.marks["via"], hint=hint)
 
 
-def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
+def check_row_fields(kernel: Kernel, program: Program, diagnostics: Diagnostics) -> None:
     """Report E103 for neighbours with the name of a field that a kernel of the world uses."""
     used = {name.rpartition(".")[2] for name in (*program.effects.reads, *program.effects.writes)}
     radii = (near.radius for near in program.neighbourhoods)

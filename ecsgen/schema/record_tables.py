@@ -19,7 +19,7 @@ from ecsgen.model import (
     Table,
 )
 from ecsgen.model.schedules import TICK
-from ecsgen.model.typed_tree import ReductionProgram
+from ecsgen.model.typed_program import ReductionProgram
 from ecsgen.schema.declarations import Declaration, NameRegistry
 from ecsgen.schema.document_specs import RecordColumnSpec, RecordRowsSpec, WorldSpec
 from ecsgen.schema.kernel_declarations import declare_reduction

@@ -10,7 +10,8 @@ import pytest
 from ecsgen_testing.reference.values import dtype_of
 
 from ecsgen.layout.layout_tables import remarks
-from ecsgen.model.typed_tree import Cast, Constant, Operation, Program, walk
+from ecsgen.model.typed_program import Program
+from ecsgen.model.typed_tree import Cast, Constant, Operation, walk
 from ecsgen.model.types import SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import ArrayValue, Constants, ElementOrder
 from tests.support.world_package import load

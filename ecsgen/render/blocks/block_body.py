@@ -15,6 +15,7 @@ from typing import Final
 from ecsgen.kernels import statements as form
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import BOOL, Type
 from ecsgen.render.blocks.array_values import (
     ArrayValue,
@@ -179,7 +180,7 @@ class BlockBody:
         self._seen[field] = None
         return self.views.value(field)
 
-    def _write_row_key(self, program: tree.Program, key: str) -> None:
+    def _write_row_key(self, program: Program, key: str) -> None:
         """Write the key of each row's random stream, before steps change the field."""
         field = program.stream_field
         assert field is not None
@@ -527,7 +528,7 @@ class BlockBody:
         )
         return out
 
-    def _begin_commands(self, program: tree.Program) -> None:
+    def _begin_commands(self, program: Program) -> None:
         """Write the mask of live rows: rows of dead entities do not run."""
         identity = program.identity
         assert identity is not None  # a column that every row has
@@ -696,7 +697,7 @@ class BlockBody:
         emit.working.release(value)
 
 
-def _needs_old_value(program: tree.Program, field: tree.FieldValue) -> bool:
+def _needs_old_value(program: Program, field: tree.FieldValue) -> bool:
     """Check that a kernel depends on a row's old value: it does not if it only overwrites it."""
     if field == program.stream_field or (field == program.identity and program.may_be_dead):
         return True

@@ -10,15 +10,8 @@ from typing import Final
 
 from ecsgen.kernels.lowering import lower_kernel
 from ecsgen.kernels.statements import LoweredKernel
-from ecsgen.model.typed_tree import (
-    Cast,
-    Draw,
-    Expression,
-    Local,
-    NeighbourAggregate,
-    Operation,
-    Program,
-)
+from ecsgen.model.typed_program import Program
+from ecsgen.model.typed_tree import Cast, Draw, Expression, Local, NeighbourAggregate, Operation
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import ElementOrder, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody

@@ -9,7 +9,8 @@ from typing import Final
 from ecsgen.config import Backend
 from ecsgen.model import BaseType, Field, FieldType, Kernel, Table
 from ecsgen.model.columns import Column
-from ecsgen.model.typed_tree import Argument, Program, ReducedValue, ReductionProgram, SettingValue
+from ecsgen.model.typed_program import Program, ReductionProgram
+from ecsgen.model.typed_tree import Argument, ReducedValue, SettingValue
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.column_code import ColumnCode
 from ecsgen.render.text.formatting import call

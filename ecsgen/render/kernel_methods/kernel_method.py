@@ -9,16 +9,8 @@ from typing import Final
 
 from ecsgen.kernels.statements import QueueSpawn
 from ecsgen.model import SETTINGS, Component, FusedKernels, Kernel, Reduction, Setting
-from ecsgen.model.typed_tree import (
-    OWN,
-    Argument,
-    Effects,
-    FieldValue,
-    Local,
-    Neighbourhood,
-    Program,
-    Step,
-)
+from ecsgen.model.typed_program import Effects, Program
+from ecsgen.model.typed_tree import OWN, Argument, FieldValue, Local, Neighbourhood, Step
 from ecsgen.policies.index import is_indexed
 from ecsgen.render.kernel_methods.arguments import make_argument_codes, make_read_codes
 from ecsgen.render.kernel_methods.row_sources import (

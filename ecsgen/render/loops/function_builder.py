@@ -11,6 +11,7 @@ from ecsgen.kernels.statements import FieldOfRow
 from ecsgen.model import Field, Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import split_parts
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReadCode
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
@@ -51,7 +52,7 @@ class FunctionBuilder:
     def __init__(
         self,
         name: str,
-        program: tree.Program,
+        program: Program,
         method: KernelMethod | None,
         source: RowSource,
         is_plain: bool = False,

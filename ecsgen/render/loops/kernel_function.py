@@ -9,7 +9,8 @@ from textwrap import indent
 from ecsgen.kernels.lowering import lower_kernel
 from ecsgen.kernels.statements import LoweredKernel, MoveToCell
 from ecsgen.model import Kernel
-from ecsgen.model.typed_tree import PARENT, FieldValue, Program, fields_in, walk, walk_nested
+from ecsgen.model.typed_program import Program
+from ecsgen.model.typed_tree import PARENT, FieldValue, fields_in, walk, walk_nested
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
 from ecsgen.render.loops.element_values import is_across

@@ -11,6 +11,7 @@ from typing import Final
 
 from ecsgen.kernels.statements import AggregateNeighbours
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.typed_program import Program
 from ecsgen.model.types import Type
 from ecsgen.render.loops.element_values import Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
@@ -45,7 +46,7 @@ def distance_in(hood: str, offset: tuple[int, ...]) -> int:
     return sum(along) if hood == "von_neumann" else max(along)
 
 
-def is_stencil(program: tree.Program) -> bool:
+def is_stencil(program: Program) -> bool:
     """Return True if loops over cells may read the cells at fixed offsets, all at once."""
     nodes = (node for node in program.nodes if not isinstance(node, tree.Offset))
     if any(node.type.shape for node in nodes):  # element indices would be signed
@@ -58,11 +59,11 @@ def is_stencil(program: tree.Program) -> bool:
     )
 
 
-def _aggregates(program: tree.Program) -> list[tree.NeighbourAggregate]:
+def _aggregates(program: Program) -> list[tree.NeighbourAggregate]:
     return [node for node in program.nodes if isinstance(node, tree.NeighbourAggregate)]
 
 
-def _asks_cells_around(program: tree.Program, most: int) -> bool:
+def _asks_cells_around(program: Program, most: int) -> bool:
     """Return True if rows that are cells ask the cells at fixed offsets, `most` of them, all at
     once."""
     if program.takes_turns or program.has_commands or not program.neighbourhoods:
@@ -79,7 +80,7 @@ def _asks_cells_around(program: tree.Program, most: int) -> bool:
     return all(aggregate.function in _FUNCTIONS for aggregate in _aggregates(program))
 
 
-def is_whole_column_stencil(program: tree.Program) -> bool:
+def is_whole_column_stencil(program: Program) -> bool:
     """Return True if blocks of rows can ask the cells around, at one offset after the other."""
     if program.has_loops or not _asks_cells_around(program, _MAX_COUNTED):
         return False

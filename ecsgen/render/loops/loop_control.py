@@ -1,0 +1,330 @@
+"""Blocks, branches and loops inside of one row of a loop."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ecsgen.kernels import statements as lowered
+from ecsgen.kernels.operations import COMPARISONS
+from ecsgen.model import typed_tree as tree
+from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
+from ecsgen.render.loops.element_values import (
+    UNROLLED,
+    Value,
+    uniform,
+)
+from ecsgen.render.loops.function_builder import FunctionBuilder
+from ecsgen.render.loops.loop_aggregates import AggregateLoop
+from ecsgen.render.loops.loop_neighbours import NeighbourAccess
+from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
+from ecsgen.render.loops.row_lookup import Lookups
+from ecsgen.render.loops.row_loop import RowLoop
+from ecsgen.render.loops.row_values import RowValues
+from ecsgen.render.loops.scalar_code import Code, Precedence, spelled
+
+
+class LoopControl(RowValues, RowLoop):
+    """Writer of statements that hold others."""
+
+    def __init__(
+        self,
+        builder: FunctionBuilder,
+        rows: Mapping[str, str],
+        nears: Mapping[str, NeighbourAccess],
+        is_flat: bool,
+    ) -> None:
+        super().__init__(builder, rows, nears, is_flat)
+        self.lookups = Lookups(self, self.grids)
+        self._moving: list[NeighbourAccess] = []
+        """Neighbourhoods of the loops around a statement whose rows may move meanwhile."""
+        self._depth = 0
+        """The number of loops inside of the loop over rows."""
+        self._ended_name = ""
+        self._who = ""
+        """Variable with what the random numbers depend on, where loops draw."""
+
+    @abstractmethod
+    def run(self, statements: Sequence[lowered.Statement]) -> None:
+        """Write statements."""
+
+    @property
+    def is_in_loop(self) -> bool:
+        """True if a statement is inside of a loop of the row."""
+        return self._depth > 0
+
+    def _branch(self, branch: lowered.If, word: str = "if") -> None:
+        known = {**self.lookups.known_rows}
+        with self.block(f"{word} {self.value(branch.test).at(0).text}"):
+            self._block(branch.body)
+        self._keep_known(known)
+        match branch.otherwise:
+            case ():
+                return
+            case (lowered.Comment(), lowered.If() as other) if self._is_free(other.test):
+                self._branch(other, "elif")
+            case otherwise:
+                with self.block("else"):
+                    self._block(otherwise)
+        self._keep_known(known)
+
+    def _is_free(self, test: tree.Expression) -> bool:
+        """Return True if no statement has to come before a test."""
+        lines: list[str] = []
+        with self.into(lines):
+            self.value(test).at(0)
+        return not lines
+
+    def _block(self, statements: Sequence[lowered.Statement]) -> None:
+        self.run(statements)
+        if not any(not isinstance(statement, lowered.Comment) for statement in statements):
+            self.write("pass")
+
+    def _keep_known(self, before: dict[str, tuple[str, str]]) -> None:
+        """Forget the rows that were chosen in a block, and those that it has overwritten."""
+        known = self.lookups.known_rows
+        for name in [name for name in known if known[name] != before.get(name)]:
+            del known[name]
+
+    def _loop_over(self, loop: lowered.For) -> None:
+        start, stop = (self._bound(node) for node in (loop.start, loop.stop))
+        name = self.names.allocate(self.names.released(loop.counter.name))
+        counter = Code(name)
+        if self.builder.is_plain:
+            counter = Code(self.names.allocate(f"i64_{name}"), python_number=lambda: name)
+        self.locals_[loop.counter.name] = uniform(loop.counter.type, counter)
+        bounds = stop if start == "0" else f"{start}, {stop}"
+        passes = self._counting(loop.draws)
+        with (
+            self._holding(loop),
+            self.block(f"for {name} in range({bounds})"),
+            self._inside_loop(),
+            self._pass_of(passes),
+        ):
+            if counter.text != name:
+                self.write(f"{counter.text} = np.int64({name})")
+            self._block(loop.body)
+        self._end_row_after(loop)
+
+    def index_code(self, node: tree.Expression) -> str:
+        number = "" if isinstance(node, tree.Constant) else self.own_number(node)
+        if number:
+            return number if number.isidentifier() else self.assign(Code(number)).text
+        return super().index_code(node)
+
+    def _bound(self, node: tree.Expression) -> str:
+        return self.own_number(node) or self.value(node).at(0).text
+
+    def _loop_over_neighbours(self, loop: lowered.ForNeighbours) -> None:
+        near = self._nears[loop.near]
+        may_move = loop.needs_offset and near.may_move
+        is_listed = loop.needs_offset and not may_move
+        neighbours = self._loop_of(near).neighbours(is_listed)
+        with self._holding(loop), neighbours, self._inside_loop():
+            tests = [
+                self.dead_neighbour_test(near.join, near.row_of),
+                self.gone_link_test(near.join, near.link_row),
+            ]
+            if test := " or ".join(filter(None, tests)):
+                self.write(f"if {test}:", "    continue")
+            if may_move:
+                self._moving.append(near)
+                self.write(*near.offset_now_lines(self))
+            whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
+            whom = f"int({whom})" if whom and self.builder.is_plain else whom
+            with self._pass_of(whom, is_counted=False):
+                self._block(loop.body)
+        if may_move:
+            self._moving.remove(near)
+        self._end_row_after(loop)
+
+    def _follow_moves(self) -> None:
+        """Write the offsets anew to the neighbours that loops have come to: something has moved."""
+        for near in self._moving:
+            self.write(*near.offset_now_lines(self))
+
+    def dead_neighbour_test(self, join: NeighbourJoin, row_of: Callable[[str], str]) -> str:
+        """Return the test that a neighbour, with these rows, has died since; "" if none can."""
+        tests = []
+        for owner, component in join.components.items():
+            if marks := self.lookups.despawned_rows(component.name):
+                tests.append(f"{marks}[{row_of(owner)}]")
+        components = join.components.items()
+        owned = next((name for name, c in components if c.owner == "entity"), None)
+        if owned is not None:
+            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, join.near.name)
+            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
+            tests += [f"not ({alive})"] if alive else []
+        return " or ".join(tests)
+
+    def gone_link_test(self, join: NeighbourJoin, link_row: Callable[[], str]) -> str:
+        """Return the test that the link to a neighbour has gone since; "" if none can."""
+        via = join.near.via
+        if via is None:
+            return ""
+        component, tests = self.builder.source.managers.components[via.component], []
+        if marks := self.lookups.despawned_rows(via.component):
+            tests.append(f"{marks}[{link_row()}]")
+        if component.owner == "entity":
+            entity = tree.NeighbourField(
+                tree.HANDLE, tree.ENTITY, via.component, join.near.name, True
+            )
+            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
+            tests += [f"not ({alive})"] if alive else []
+        return " or ".join(tests)
+
+    def _loop_while(self, loop: lowered.While) -> None:
+        passes = self.names.allocate("passes")
+        drawn = f"{passes} + 1" if loop.draws else ""
+        head = f"for {passes} in range({loop.at_most + 1})"
+        with self._holding(loop), self.block(head), self._inside_loop(), self._pass_of(drawn):
+            self.run(loop.head)
+            test = self.value(loop.test).at(0)
+            self.write(f"if not ({test.text}):", "    break")
+            with self.block(f"if {passes} == {loop.at_most}"):
+                self.write(f"{self.builder.cut_off}[{loop.number}] += 1", "break")
+            self._block(loop.body)
+        self._end_row_after(loop)
+
+    @contextmanager
+    def _holding(self, loop: lowered.Compound) -> Iterator[None]:
+        """Keep the row's floats that an outermost loop writes in variables meanwhile: a compiler
+        chooses between values, and branches around writes. In turns others may read them."""
+        builder, fields = self.builder, list[tree.FieldValue]()
+        if not (self._depth or builder.is_plain or builder.program.takes_turns):
+            statements = [s for block in loop.blocks for s in tree.walk_nested(block)]
+            writes = [s for s in statements if isinstance(s, lowered.WriteField)]
+            written = {write.to for write in writes if write.items}
+            items = (node for node in builder.program.nodes if isinstance(node, tree.Item))
+            written |= {item.base for item in items if isinstance(item.base, tree.FieldValue)}
+            fields = [write.to for write in writes if write.to not in written]
+        for field in dict.fromkeys(fields):
+            if field.type.is_float and field.type.elements <= UNROLLED:
+                held = self.variables(field.type, f"own_{field.name}")
+                self.store(self.value(field), held)
+                self.held[field] = held
+        yield
+        for field in () if self._depth else [*self.held]:
+            held = self.held.pop(field)
+            self.store(held, self.value(field))
+
+    @contextmanager
+    def _inside_loop(self) -> Iterator[None]:
+        known = {**self.lookups.known_rows}
+        self.lookups.known_rows.clear()
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self._keep_known(known)
+
+    def _counting(self, draws: bool) -> str:
+        """Return the variable that counts the passes of a loop from 1; "" if nothing is drawn."""
+        if not draws:
+            return ""
+        passes = self.names.allocate("passes")
+        self.write(f"{passes} = 0")
+        return passes
+
+    @contextmanager
+    def _pass_of(self, number: str, is_counted: bool = True) -> Iterator[None]:
+        """Draw other random numbers in each pass of a loop; `number`: which pass it is, or what
+        stands for it, "" if none are drawn; `is_counted`: a variable is counted up."""
+        if not number:
+            yield
+            return
+        outer = self.row_key, self._who
+        if is_counted and number.isidentifier():
+            self.write(f"{number} += 1")
+        self.row_key, self._who = self._pass_key(number)
+        yield
+        self.row_key, self._who = outer
+
+    def _pass_key(self, number: str) -> tuple[str, str]:
+        """Return the variables with the key of a pass, and with what its numbers depend on."""
+        who, key = self._who, self.names.allocate("key_of_pass")
+        if self.builder.is_plain:
+            call_key = self.builder.parameter("call_key", "int", "int(_key)")
+            self.write(f"{key} = PassWords({who}, {number}, {call_key})")
+            return key, f"{key}.who"
+        inner = self.names.allocate("who_in_pass")
+        self.write(f"{inner} = pass_stream({who}, {number})")
+        self.write(f"{key} = stream_key({inner}, {self.builder.key})")
+        return key, inner
+
+    def jump(self, kind: tree.JumpKind) -> None:
+        """End the row, a loop or a pass of it. Inner loops are left one after the other."""
+        if kind != "return":
+            self.write(kind)
+        elif not self._depth:
+            self.write("continue")
+        else:
+            self.write(f"{self._ended} = True", "break")
+
+    @property
+    def _ended(self) -> str:
+        """Variable that is true once the row's statements have ended inside of a loop."""
+        if not self._ended_name:
+            self._ended_name = self.names.allocate("is_ended")
+            self.first.append(f"{self._ended_name} = False")
+        return self._ended_name
+
+    def _end_row_after(self, loop: lowered.Compound) -> None:
+        """End the row if it has ended inside of a loop."""
+        ends = (lowered.Jump("return"), lowered.QueueDespawnSelf, lowered.QueueDespawn)
+        inside = tree.walk_nested(loop.blocks[-1])
+        if any(statement == ends[0] or isinstance(statement, ends[1:]) for statement in inside):
+            self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
+
+    def _loop_of(self, near: NeighbourAccess) -> AggregateLoop:
+        kind = StencilAggregates if isinstance(near, Stencil) else AggregateLoop
+        return kind(self, near)
+
+    def own_number(self, node: tree.Expression) -> str:
+        """Return the expression for a number of Python's own, if plain loops have one: comparing
+        these is many times faster than comparing numpy's."""
+        type_, is_long = node.type, node.type.scalar in ("i64", "f64")
+        if not self.builder.is_plain or type_.shape:
+            return ""
+        match node:
+            case tree.Constant():
+                return spelled(node.value) if is_long else ""
+            case tree.Argument(each=False) if is_long:
+                return self.builder.argument(node)
+            case tree.Tick():
+                return self.builder.parameter("tick", "int", "self.tick")
+            case tree.Draw(distribution="random"):
+                return f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
+            case tree.Operation(name="neg", operands=(operand,)) if type_.is_float:
+                number = self.own_number(operand)
+                return number and f"-{number}"
+            case tree.Operation() if type_.scalar == "f64":
+                return self._own_float(node)
+            case tree.Local() | tree.FieldValue() | tree.NeighbourField() | tree.Distance():
+                own_code = self.value(node).at(0).python_number
+                return own_code() if own_code else ""
+        return ""
+
+    def _own_float(self, node: tree.Operation) -> str:
+        """Return the expression for an operation with the same bits in Python's own numbers."""
+        first, *further = node.operands
+        numbers = [self.own_number(operand) for operand in further]
+        if node.name == "if" and all(numbers):
+            return f"({numbers[0]} if {self.value(first).at(0).text} else {numbers[1]})"
+        is_alike = node.name in ("+", "-", "*")
+        if node.name == "/" and isinstance(further[0], tree.Constant):
+            is_alike = further[0].value != 0
+        number = self.own_number(first) if is_alike and all(numbers) else ""
+        return number and f"({number} {node.name} {numbers[0]})"
+
+    def value(self, node: tree.Expression) -> Value:
+        if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
+            sides = [self.own_number(operand) for operand in node.operands]
+            if all(sides):
+                return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
+            for operand in node.operands:
+                if isinstance(operand, tree.Distance) and (
+                    comparison := self._nears[operand.near].faster_comparison(node, self)
+                ):
+                    return comparison
+        return super().value(node)
