@@ -58,6 +58,8 @@ SCALARS: Final = {scalar.name: scalar for scalar in _ALL}
 UNSIGNED: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "u")
 INTEGERS: Final = tuple(scalar.name for scalar in _ALL if scalar.kind in "iu")
 FLOATS: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "f")
+TIME_UNITS: Final = ("s", "ms", "us", "ns")
+TIMES: Final = tuple(f"{base}[{unit}]" for base in ("datetime", "timedelta") for unit in TIME_UNITS)
 
 
 Number = int | float

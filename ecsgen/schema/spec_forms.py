@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
-from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.model.types import FLOATS, INTEGERS, TIMES
 from ecsgen.schema.names import CAMEL
 
 MAX_TEXT: Final = 16_384
@@ -26,9 +26,9 @@ def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:
 
 
 TypeText: TypeAlias = Annotated[
-    Text, Field(json_schema_extra=_patterns((*_NUMBERS, "object"), _SIZED))
+    Text, Field(json_schema_extra=_patterns((*_NUMBERS, *TIMES, "object"), _SIZED))
 ]
-ArgumentText: TypeAlias = Annotated[Text, Field(json_schema_extra=_patterns(_NUMBERS))]
+ArgumentText: TypeAlias = Annotated[Text, Field(json_schema_extra=_patterns((*_NUMBERS, *TIMES)))]
 ClassName: TypeAlias = Annotated[Text, Field(json_schema_extra={"pattern": f"^{_CAMEL}$"})]
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ecsgen.diagnostics import closest, did_you_mean, quote
 from ecsgen.model import BaseType, Enum, FieldType, Setting
-from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.model.types import FLOATS, INTEGERS, TIME_UNITS
 from ecsgen.schema.validation import BadValueError
 
 MAX_ELEMENTS: Final = 4096
@@ -55,11 +55,10 @@ _ELSEWHERE: Final = {
 SEVERAL: Final = (
     "for any number of them per entity give the component 'instances: many', one value per instance"
 )
-_UNITS: Final = ("s", "ms", "us", "ns")
 _TIMES: Final = {
     f"{base.value}[{unit}]": FieldType(f"{base.value}[{unit}]", base, f"{kind}8[{unit}]")
     for base, kind in ((BaseType.DATETIME, "M"), (BaseType.TIMEDELTA, "m"))
-    for unit in _UNITS
+    for unit in TIME_UNITS
 }
 _TYPE: Final = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
 _ID: Final = re.compile(r"id<([^<>]*)>")
@@ -161,12 +160,12 @@ def _size(name: str, brackets: str | None) -> int:
 
 
 def _no_unit(name: str, brackets: str | None) -> BadValueError:
-    known = f"{', '.join(_UNITS[:-1])} and {_UNITS[-1]}"
+    known = f"{', '.join(TIME_UNITS[:-1])} and {TIME_UNITS[-1]}"
     if brackets is None:
         message = f"{quote(name)} needs a unit"
     else:
         message = f"{quote(f'[{brackets}]')} is no unit of {name}, which has no shape"
-    unit = closest(brackets or "", _UNITS) or "ms"
+    unit = closest(brackets or "", TIME_UNITS) or "ms"
     hint = f"did you mean '{name}[{unit}]'? The units are {known}"
     return BadValueError("E105", message, hint)
 

@@ -127,8 +127,12 @@ def test_types_complete() -> None:
     words, pattern = SCHEMA["$defs"]["FieldSpec"]["properties"]["type"]["anyOf"]
     assert {"f32", "u8", "bool", "entity", "object"} <= set(words["enum"])
     assert set(pattern) == {"pattern"}
+    assert {"datetime[s]", "timedelta[ns]"} <= set(words["enum"])
     right = "{a: 'id<B>[2]', b: Mode, c: 'Mode[3,2]', d: 'bytes[3]', e: object, f: 'f32[3]'}"
     assert not _places(f"component: A\nfields: {right}")
+    late = "{args: {since: 'datetime[ms]', wait: {type: 'timedelta[ms]'}}, steps: [x = since]}"
+    assert not _places(f"component: A\nfields: {{x: 'datetime[ms]'}}\nkernels: {{a: {late}}}")
+    assert _places("component: A\nfields: {x: 'datetime[ms][3]'}") == [["fields", "x"]]
 
 
 NOT_ONE_FILE = {"E201", "E202", "E203", "E206", "E207", "E701", "E702", "E703"}
