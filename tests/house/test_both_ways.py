@@ -282,7 +282,7 @@ def goes_on(w: Any) -> list[Any]:
     for name in w.MANAGERS:
         manager = getattr(w, name)
         if hasattr(manager, "gc") and len(manager):
-            w.destroy(next(iter(manager)))
+            w.destroy(next(filter(w.entities.alive, manager)))
             seen.append(manager.gc())
         seen += [type(manager).__name__, manager.version, len(manager)]
     seen += [[array.tolist() for array in getattr(w, name).rows()] for name in w.QUERIES]
