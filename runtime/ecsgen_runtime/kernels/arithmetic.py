@@ -165,7 +165,7 @@ def earliest(a: Any, b: Any) -> Any:
 
 def latest(a: Any, b: Any) -> Any:
     """Return the larger time; NaT if one is NaT."""
-    if NAT in (a, b):
+    if a == NAT or b == NAT:
         return NAT
     return a if a > b else b
 

@@ -240,43 +240,12 @@ def absolute_time(a: Any) -> Any:
     return subtract_int64(0, a) if a < 0 else np.int64(a)
 
 
-@jit()
-def earliest(a: Any, b: Any) -> Any:
-    """Return the smaller time; NaT if one is NaT."""
-    return a if a < b else b
-
-
-@jit()
-def latest(a: Any, b: Any) -> Any:
-    """Return the larger time; NaT if one is NaT."""
-    if a == NAT or b == NAT:
-        return NAT
-    return a if a > b else b
-
-
-@jit()
-def is_before(a: Any, b: Any) -> Any:
-    """Return True if a time is less than another; False for NaT."""
-    return a != NAT and a < b
-
-
-@jit()
-def is_at_most(a: Any, b: Any) -> Any:
-    """Return True if a time is less than another or equal; False for NaT."""
-    return a != NAT and a <= b
-
-
-@jit()
-def is_same_time(a: Any, b: Any) -> Any:
-    """Return True if two times are equal; False for NaT."""
-    return a != NAT and a == b
-
-
-@jit()
-def is_other_time(a: Any, b: Any) -> Any:
-    """Return True if two times are not equal; True for NaT."""
-    return a == NAT or a != b
-
+earliest: Final = jit()(arithmetic.earliest)
+latest: Final = jit()(arithmetic.latest)
+is_before: Final = jit()(arithmetic.is_before)
+is_at_most: Final = jit()(arithmetic.is_at_most)
+is_same_time: Final = jit()(arithmetic.is_same_time)
+is_other_time: Final = jit()(arithmetic.is_other_time)
 
 BLOCK: Final = 1024
 """Rows whose values are computed before they are reduced."""
