@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from ecsgen_runtime.base.errors import StaleInstanceError
 
 from ecsgen.checked import CheckError, checked
-from ecsgen.cli import ecsgen
+from tests.support.generated_package import imported_package
 
 SCHEMA = """\
 component: Firm
@@ -105,14 +102,8 @@ def package(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Any]:
     folder, name = tmp_path_factory.mktemp("checked"), f"town_of_{request.param}"
-    (folder / "schemas").mkdir()
-    (folder / "schemas/town.yaml").write_text(SCHEMA, encoding="utf-8")
-    places = [str(folder / "schemas"), "--output", str(folder / name)]
-    result = CliRunner().invoke(ecsgen, ["build", *places, "--backend", request.param])
-    assert result.exit_code == 0, result.output
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module(name)
-    sys.path.remove(str(folder))
+    with imported_package(folder, name, "town.yaml", SCHEMA, request.param) as module:
+        yield module
 
 
 def schemas(package: Any) -> Path:

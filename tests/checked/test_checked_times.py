@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from ecsgen.checked import CheckError, checked
-from ecsgen.cli import ecsgen
+from tests.support.generated_package import imported_package
 
 SCHEMA = """\
 component: Order
@@ -42,17 +39,12 @@ kernels:
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("checked_times")
-    (folder / "schemas").mkdir()
-    (folder / "schemas" / "orders.yaml").write_text(SCHEMA)
-    places = [str(folder / "schemas"), "--output", str(folder / "checked_orders")]
-    result = CliRunner().invoke(ecsgen, ["build", *places])
-    assert result.exit_code == 0, result.output
-    sys.path.insert(0, str(folder))
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.chdir(folder)  # where the schemas are
-    yield importlib.import_module("checked_orders")
-    monkeypatch.undo()
-    sys.path.remove(str(folder))
+    with (
+        imported_package(folder, "checked_orders", "orders.yaml", SCHEMA) as module,
+        pytest.MonkeyPatch.context() as monkeypatch,
+    ):
+        monkeypatch.chdir(folder)  # where the schemas are
+        yield module
 
 
 def second(n: int) -> np.timedelta64:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
 from ecsgen.checked import CheckError, checked
 from ecsgen.checked.findings import KINDS
-from ecsgen.cli import ecsgen
+from tests.support.generated_package import imported_package
 
 EXPRESSIONS = {
     "null": "{p}friend.{of}x",
@@ -187,18 +184,11 @@ def town(
 ) -> Iterator[Town]:
     pytest.importorskip(request.param)
     folder, name = tmp_path_factory.mktemp("matrix"), f"matrix_of_{request.param}"
-    (folder / "schemas").mkdir()
-    (folder / "schemas/town.yaml").write_text(SCHEMA, encoding="utf-8")
-    arguments = [str(folder / "schemas"), "--output", str(folder / name)]
-    result = CliRunner().invoke(ecsgen, ["build", *arguments, "--backend", request.param])
-    assert result.exit_code == 0, result.output
-    sys.path.insert(0, str(folder))
-    with ExitStack() as stack:
-        stack.callback(sys.path.remove, str(folder))
-        world = importlib.import_module(name).Town()
+    with imported_package(folder, name, "town.yaml", SCHEMA, request.param) as module:
+        world = module.Town()
         ids = fill(world)
-        stack.enter_context(checked(world, folder / "schemas", find=KINDS))
-        yield Town(world, ids)
+        with checked(world, folder / "schemas", find=KINDS):
+            yield Town(world, ids)
 
 
 def fill(world: Any) -> dict[str, list[int]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from ecsgen.checked import checked, timed
-from ecsgen.cli import ecsgen
+from tests.support.generated_package import imported_package
 
 SCHEMA = """\
 component: Body
@@ -35,13 +33,8 @@ schedule: {step: [drift, slow, look, Body.bounce, places, tick]}
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("timed")
-    (folder / "schemas").mkdir()
-    (folder / "schemas/room.yaml").write_text(SCHEMA, encoding="utf-8")
-    arguments = ["build", str(folder / "schemas"), "--output", str(folder / "timed_room")]
-    assert CliRunner().invoke(ecsgen, arguments).exit_code == 0
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("timed_room").Room()
-    sys.path.remove(str(folder))
+    with imported_package(folder, "timed_room", "room.yaml", SCHEMA) as module:
+        yield module.Room()
 
 
 def schemas(world: Any) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import pdb
 import pickle
@@ -12,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from ecsgen.checked import checked
-from ecsgen.cli import ecsgen
+from tests.support.generated_package import imported_package
 
 SCHEMA = """\
 enum: State
@@ -107,14 +105,8 @@ tick 0 · Person.age · Person 1v1 (row 1)
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("traces")
-    (folder / "schemas").mkdir()
-    (folder / "schemas/town.yaml").write_text(SCHEMA, encoding="utf-8")
-    places = [str(folder / "schemas"), "--output", str(folder / "traced_town")]
-    result = CliRunner().invoke(ecsgen, ["build", *places])
-    assert result.exit_code == 0, result.output
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module("traced_town")
-    sys.path.remove(str(folder))
+    with imported_package(folder, "traced_town", "town.yaml", SCHEMA) as module:
+        yield module
 
 
 @pytest.fixture

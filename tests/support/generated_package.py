@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
 
 from ecsgen import schema
+from ecsgen.cli import ecsgen
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
@@ -48,3 +56,20 @@ def build(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return project
+
+
+@contextmanager
+def imported_package(
+    folder: Path, name: str, file: str, text: str, backend: Backend = "numpy"
+) -> Iterator[Any]:
+    """Build `folder/NAME` as users do, from the schema `folder/schemas/FILE`; yield the package."""
+    (folder / "schemas").mkdir()
+    (folder / "schemas" / file).write_text(text, encoding="utf-8")
+    places = [str(folder / "schemas"), "--output", str(folder / name)]
+    result = CliRunner().invoke(ecsgen, ["build", *places, "--backend", backend])
+    assert result.exit_code == 0, result.output
+    sys.path.insert(0, str(folder))
+    try:
+        yield importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
