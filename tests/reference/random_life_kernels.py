@@ -397,7 +397,8 @@ class LifeText(StepText):
             return self.message()
         target, value = f"settings.{self.filled(name)}", self.filled(value)
         if way in ("min", "max"):
-            target = target.replace("randrange(4)", "1")  # both must be the same element
+            if not self.turns:  # at once both must be the same element
+                target = target.replace("randrange(4)", "1")
             return f"{target} = {way}({target}, {value})"
         return f"{target} = {target} {way} {value}" if way[0] in "oa" else f"{target} {way} {value}"
 

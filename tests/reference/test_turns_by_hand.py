@@ -80,6 +80,16 @@ def test_of_several_messages_that_assign_the_last_one_stands() -> None:
     assert world.column("Node", "v")[1:3] == [[0, 0, 7], [7, 7, 0]]
 
 
+def test_an_index_that_is_drawn_twice_is_two_indices() -> None:
+    step = "settings.counts[randrange(3)] = max(settings.counts[randrange(3)], Node.k)"
+    world = went([step], ks(*range(8, 0, -1)), turns="rows")
+    counts = [0, 0, 0]
+    for who in range(1, 9):
+        to, read = (index(who, "go", j, 3) for j in range(2))
+        counts[to] = max(counts[read], 9 - who)
+    assert world.settings["counts"].data.tolist() == counts
+
+
 def test_messages_that_assign_go_to_each_neighbour() -> None:
     steps = """
 for it in other:

@@ -205,13 +205,15 @@ class StepCompiler:
     def _assignment(self, target: ast.expr, sign: str, node: ast.expr) -> Step:
         if isinstance(target, ast.Name) and not self._names.is_own_field(target.id):
             return self._local(target, sign, node)
+        drawn = self._names.draws
         old = self.expressions.compile(target)
+        is_drawn = self._names.draws > drawn  # written again it is another one
         assert old.place is not None
         if not old.place.component:
             return self._element(old, old.place, sign, self.expressions.compile(node))
         if old.place.is_own:
             return self._own_field(old, old.place, sign, self.expressions.compile(node))
-        sign, node = _message_parts(target, sign, node)
+        sign, node = (sign, node) if is_drawn else _message_parts(target, sign, node)
         return self._message(old, old.place, sign, self.expressions.compile(node))
 
     def _local(self, target: ast.Name, sign: str, node: ast.expr) -> Step:
