@@ -1,4 +1,4 @@
-"""Writes the site's reference of calls, from docstrings: pages for autodoc.
+"""Writes the site's reference of calls, from docstrings: pages for autodoc; and that of codes.
 
 python docs/api_reference.py
 
@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from ecsgen.diagnostics import printable
+from ecsgen.diagnostics.explanations import codes
 from ecsgen.schema import names
 
 FOLDER: Final = Path(__file__).parent / "reference"
@@ -46,6 +48,9 @@ SHARED: Final = {
 }
 """Members that users may call, by class; of other classes all, and what schemas add."""
 MODULES: Final = {"Inspector": "ecsgen.inspector", "Checked runs": "ecsgen.checked"}
+
+_SPACES: Final = "\n\t"
+"""Characters of examples that are shown as they are."""
 
 Entries = dict[str, dict[str, list[str]]]
 """Members by class (none of functions and constants), by title of the page."""
@@ -126,10 +131,22 @@ def page(title: str, objects: dict[str, list[str]]) -> Iterator[str]:
         yield ""
 
 
+def codes_page() -> str:
+    """Return what `ecsgen explain` says of each code."""
+    parts = ["# Every code\n"]
+    for code, entry in codes().items():
+        parts.append(f"## {code}: {entry.title}\n\n{entry.reason}\n")
+        for name, schema in (("Wrong", entry.wrong), ("Right", entry.right)):
+            if schema is not None:
+                parts.append(f"{name}:\n\n```text\n{printable(schema, but=_SPACES)}```\n")
+    return "\n".join(parts)
+
+
 def main() -> None:
     for title, objects in entries(import_module(PACKAGE)).items():
         path = FOLDER / f"{title.lower().replace(' ', '-')}.rst"
         path.write_text("\n".join(page(title, objects)), encoding="utf-8")
+    (FOLDER / "every-code.md").write_text(codes_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

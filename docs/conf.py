@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "build"))
 _SECTION = re.compile(r"^## (.*)$", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_REFERENCE = "\n\n```{toctree}\n:hidden:\n:caption: Every call\n:glob:\n\nreference/*\n```"
+_REFERENCE = "\n\n```{toctree}\n:hidden:\n:caption: Every call and code\n:glob:\n\nreference/*\n```"
 _FILM = re.compile(r"<!-- film: (\w+) -->")
 _FILMS = Path(__file__).parents[1] / "build" / "films"
 _OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([\w./-]*)\)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import runpy
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
@@ -50,6 +50,13 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`shards`", document_specs.ShardsSpec),
 )
 
+_LIKE: Final = {
+    "A setting": "A field",
+    "A kernel of the world": "A kernel",
+    "A column of a table": "A reduction",
+}
+"""Sections that list only the keys that another one does not have."""
+
 _INTRODUCTION: Final = f"""# The schema language
 
 <!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
@@ -75,9 +82,10 @@ tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20
 {MAX_DEPTH} levels deep, with {MAX_NODES:,} keys and values. Inside braces a type with a shape needs
 quotes, as above.
 
-`ecsgen schema` prints the same as JSON Schema, for editors. [Diagnostics](diagnostics.md) has all
-that can be wrong with a schema. [The second part](schema-world.md) has the document `world`, and
-[Names](reserved-names.md) the names that you can't take.
+- [The second part](schema-world.md) has the keys of the document `world`.
+- [Names](reserved-names.md) lists the names that you cannot take.
+- `ecsgen schema` prints the language as JSON Schema, for editors.
+- `ecsgen explain CODE` explains an error, with a wrong and a right schema.
 """
 
 _TYPES: Final = f"""## Field types
@@ -106,31 +114,65 @@ _WORLD: Final = """# The schema language: the world
 
 <!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
 
-These are the keys of the document `world`; [the first part](schema.md) has components and enums.
+[The first part](schema.md) has the keys of components and enums.
 """
 
-_MADE_OF_CODES: Final = (
-    "<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->\n"
-)
+_KINDS: Final = {
+    "E1": "Names and fields",
+    "E2": "Reading files",
+    "E3": "The shape of a document",
+    "E4": "Keys that contradict each other",
+    "E5": "Between components and files",
+    "E7": "Generated files",
+    "E8": "Kernels",
+    "E9": "Changes of schemas",
+    "H": "Hints",
+}
+"""Titles of the codes' kinds, by how these begin."""
+
+_DIAGNOSTICS: Final = """# Diagnostics
+
+<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->
+
+Every error of every file is reported in one run, with the line and column (from 1) where it begins:
+
+```text
+schemas/point_mass.yaml:4:18: error[E104]: unknown type 'f33' for field 'mass'; did you mean 'f32'?
+  mass:  {type:  f33, unit: kg}
+                 ^~~
+```
+
+This page lists the codes. The command explains each, with a wrong and a right schema:
+
+```console
+$ ecsgen explain E104
+```
+
+- Hints (codes with H) stop nothing.
+- `--format json` prints an array of objects on standard output, with `path`, `line`, `column`,
+  `length`, `severity`, `code`, `message` and `hint`. Line 0 stands for a file as a whole.
+- `--format github` prints workflow commands.
+"""
 
 _NAMES: Final = f"""# Names
 
 <!-- Made by `python docs/schema_pages.py`; change `ecsgen/schema/names.py`, not this page. -->
 
-Components, enums and worlds are CamelCase; fields, kernels, members and arguments are identifiers;
-queries, groups and bundles are identifiers in lower case. All are ASCII, at most {names.MAX_LENGTH}
-characters long, and do not begin with an underscore. Names that stand beside each other differ in
-more than upper and lower case.
+- Components, enums and worlds are CamelCase.
+- Fields, kernels, members and arguments are identifiers.
+- Queries, groups and bundles are identifiers in lower case.
+- All are ASCII, at most {names.MAX_LENGTH} characters long, and do not begin with an underscore.
+- Names that stand beside each other differ in more than upper and lower case.
 
-The public names of generated packages are reserved, as are Python's keywords. The lists do not
-depend on policies, so switching a policy on never breaks a name. Nothing else is: where a name
-meets one that generated code has for itself, a builtin such as `range` or a class such as
-`Sequence`, the code calls its own otherwise in that module: `from builtins import range as _range`.
+Python's keywords and the names below are reserved, whatever the policies: switching a policy on
+never breaks a name. You may take all other names, such as `range` or `Sequence`: generated code
+then imports its own under another name.
 """
 
 _BY_KEY: Final = "".join(
     f" beside one that is {key.is_what}, {' and '.join(map('`{}`'.format, key.methods))};"
     for key in list_keys("field")
+    if key.methods
 )
 _BESIDE: Final = textwrap.fill(
     f"Beside a field `x`, `set_x` is taken;{_BY_KEY.format(x='x')} "
@@ -141,10 +183,11 @@ _BESIDE: Final = textwrap.fill(
 
 def schema_pages() -> dict[str, str]:
     """docs/schema.md and docs/schema-world.md."""
-    parts, of_world = [_INTRODUCTION], [_WORLD]
+    parts, of_world, models = [_INTRODUCTION], [_WORLD], dict(_SECTIONS)
     for title, model in _SECTIONS:
         chosen = of_world if of_world[1:] or model is document_specs.WorldSpec else parts
-        chosen.append(_section(title, model))
+        like = _LIKE.get(title)
+        chosen.append(_section(title, model) if like is None else _section_like(title, like, models))
         if model is document_specs.FieldSpec:
             parts.append(_TYPES)
     return {"schema.md": "\n".join(parts), "schema-world.md": "\n".join(of_world)}
@@ -155,44 +198,50 @@ def names_page() -> str:
     return f"{_NAMES}\n{_reserved()}"
 
 
-def diagnostics_pages() -> dict[str, str]:
-    """docs/diagnostics.md and docs/diagnostics-kernels.md."""
-    parts = [
-        "# Diagnostics\n",
-        _MADE_OF_CODES,
-        "Every error of every file is reported in one run, with the line and column (from 1) where "
-        "it begins:\n",
-        "```text\n"
-        "schemas/point_mass.yaml:4:18: error[E104]: unknown type 'f33' for field 'mass'; did you "
-        "mean 'f32'?\n"
-        "  mass:  {type:  f33, unit: kg}\n"
-        "                 ^~~\n"
-        "```\n",
-        "Hints (codes with H) stop nothing. `--format json` prints an array of objects with "
-        "`path`, `line`, `column`, `length`, `severity`, `code`, `message` and `hint` on standard "
-        "output, `--format github` workflow commands. Line 0 stands for a file as a whole.\n",
-    ]
-    of_kernels = [
-        "# Diagnostics of kernels\n",
-        _MADE_OF_CODES,
-        "The codes that begin with E8. All others, and their form, are under "
-        "[Diagnostics](diagnostics.md).\n",
-    ]
-    parts.append("Codes that begin with E8 are [those of kernels](diagnostics-kernels.md).\n")
-    for code, entry in codes().items():
-        chosen = of_kernels if code.startswith("E8") else parts
-        chosen.append(f"## {code}: {entry.title}\n\n{entry.reason}\n")
-    return {"diagnostics.md": "\n".join(parts), "diagnostics-kernels.md": "\n".join(of_kernels)}
+def diagnostics_page() -> str:
+    """docs/diagnostics.md."""
+    parts = [_DIAGNOSTICS]
+    for first, title in _KINDS.items():
+        rows = [
+            f"| {code} | {entry.title} |"
+            for code, entry in codes().items()
+            if code.startswith(first)
+        ]
+        parts.append("\n".join([f"## {title}", "", "| code | error |", "| --- | --- |", *rows, ""]))
+    return "\n".join(parts)
 
 
 def _section(title: str, model: type[BaseModel]) -> str:
-    lines = [f"## {title}", "", " ".join((model.__doc__ or "").split()), ""]
-    lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    return _table(title, " ".join((model.__doc__ or "").split()), _rows(model).values())
+
+
+def _section_like(title: str, other: str, models: dict[str, type[BaseModel]]) -> str:
+    """Return a section with the keys that differ from those of another one."""
+    known, rows = _rows(models[other]), _rows(models[title])
+    shared = [key for key, row in rows.items() if row == known.get(key)]
+    lacking = [key for key in known if key not in rows]
+    link = f"[{other[0].lower()}{other[1:]}](schema.md#{other.lower().replace(' ', '-')})"
+    if len(lacking) < len(shared):
+        keys = f"The keys of {link}, but {', '.join(map('`{}`'.format, lacking))}"
+    else:
+        keys = f"The keys {', '.join(map('`{}`'.format, shared))} of {link}"
+    text = f"{' '.join((models[title].__doc__ or '').split())} {keys}, and:"
+    return _table(title, text, [row for key, row in rows.items() if key not in shared])
+
+
+def _table(title: str, text: str, rows: Iterable[str]) -> str:
+    head = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
+    return "\n".join([f"## {title}", "", text, "", *head, *rows]) + "\n"
+
+
+def _rows(model: type[BaseModel]) -> dict[str, str]:
+    """Return the line of each key of a table."""
+    lines = {}
     for name, field in model.model_fields.items():
         key = field.alias or name
         row = (f"`{key}`", _value(field), _default(field), field.description or "")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
-    return "\n".join(lines) + "\n"
+        lines[key] = "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+    return lines
 
 
 def _value(field: FieldInfo) -> str:
@@ -235,21 +284,19 @@ def _default(field: FieldInfo) -> str:
 
 
 def _reserved() -> str:
+    modules = {key: of for key, of in names.MODULE_NAMES.items() if key not in names.WORLD_NAMES}
     made = ", ".join(f"`Foo{suffix}`" for suffix in names.DERIVED_CLASSES)
     parts = [
         _groups("fields, kernels, reductions and arguments", names.FIELD_NAMES),
         f"{_BESIDE}\n",
         _groups("components, enums and worlds", names.CLASS_NAMES),
         f"A component `Foo` also makes {made}.\n",
-        _groups(
-            "components, as names of modules (`PointMass` makes `point_mass`)",
-            names.MODULE_NAMES,
-        ),
-        "Nor do these modules begin with `test_`; beside a bundle `b`, `spawn_b` is taken. "
-        "Members of queries, groups and archetypes are attributes there:\n",
-        *_listed(names.QUERY_NAMES | names.GROUP_NAMES | names.CHUNK_NAMES),
         _groups("queries, groups, kernels and schedules of the world", names.WORLD_NAMES),
-        "Here, too, `spawn_b` is taken beside a bundle `b`.\n",
+        "Beside a bundle `b`, `spawn_b` is taken.\n",
+        _groups("components, as names of modules (`PointMass` makes `point_mass`)", modules),
+        "The names of worlds above are taken, too, and no module begins with `test_`. Members of "
+        "queries, groups and archetypes are attributes there:\n",
+        *_listed(names.QUERY_NAMES | names.GROUP_NAMES | names.CHUNK_NAMES),
         _groups("columns of tables", names.COLUMN_NAMES),
         "No table is called `open`, `flush`, `close`, `tick` or like a kernel of the world.\n",
         _groups("members of enums", names.MEMBER_NAMES),
@@ -271,7 +318,7 @@ def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
 
 def pages() -> dict[str, str]:
     """File name in docs/ → text."""
-    return {**schema_pages(), "reserved-names.md": names_page(), **diagnostics_pages()}
+    return {**schema_pages(), "reserved-names.md": names_page(), "diagnostics.md": diagnostics_page()}
 
 
 def main(folder: Path) -> None:

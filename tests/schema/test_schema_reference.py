@@ -44,9 +44,11 @@ def test_every_mapping_of_the_language_is_documented() -> None:
 
 
 def test_every_code_is_documented() -> None:
-    pages = PAGES["diagnostics.md"] + PAGES["diagnostics-kernels.md"]
+    reference = runpy.run_path(str(DOCS / "api_reference.py"))["codes_page"]()
     for code, entry in codes().items():
-        assert f"## {code}: {entry.title}" in pages
+        assert f"| {code} | {entry.title} |" in PAGES["diagnostics.md"]
+        assert f"## {code}: {entry.title}\n\n{entry.reason}\n" in reference
+        assert entry.right is None or f"```text\n{entry.right}```" in reference
 
 
 def test_json_schema_describes_every_key_of_the_shipped_schemas() -> None:
