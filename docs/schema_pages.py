@@ -187,7 +187,9 @@ def schema_pages() -> dict[str, str]:
     for title, model in _SECTIONS:
         chosen = of_world if of_world[1:] or model is document_specs.WorldSpec else parts
         like = _LIKE.get(title)
-        chosen.append(_section(title, model) if like is None else _section_like(title, like, models))
+        chosen.append(
+            _section(title, model) if like is None else _section_like(title, like, models)
+        )
         if model is document_specs.FieldSpec:
             parts.append(_TYPES)
     return {"schema.md": "\n".join(parts), "schema-world.md": "\n".join(of_world)}
@@ -318,7 +320,11 @@ def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
 
 def pages() -> dict[str, str]:
     """File name in docs/ → text."""
-    return {**schema_pages(), "reserved-names.md": names_page(), "diagnostics.md": diagnostics_page()}
+    return {
+        **schema_pages(),
+        "reserved-names.md": names_page(),
+        "diagnostics.md": diagnostics_page(),
+    }
 
 
 def main(folder: Path) -> None:
