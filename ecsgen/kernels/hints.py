@@ -86,6 +86,7 @@ _LETTERS: Final = (
     (r"\belif\b", "write `a if c else b if d else e`"),
     (r"!(?!=)", "write 'not' for conditions"),
     (r"\+\+|--\s*$", "write `x += 1`"),
+    (r"\\\s*$", "a line goes on in brackets alone"),
 )
 
 

@@ -281,6 +281,12 @@ def is_aggregate(node: ast.Call, name: str) -> bool:
     return name in AGGREGATES and (name not in ("min", "max") or len(node.args) == 1)
 
 
+def no_neighbours(name: str, node: ast.AST) -> KernelError:
+    """Return the error of a question, or a loop, of a kernel without neighbours."""
+    message = f"{quote(name)} needs neighbours, and this kernel has none"
+    return KernelError("E813", message, node, "give the kernel near: a radius")
+
+
 def type_aggregate(
     node: ast.Call,
     name: str,
@@ -290,8 +296,7 @@ def type_aggregate(
 ) -> tree.Expression:
     """Return the expression for an aggregate. Raises E813, E808, E812 and E803."""
     if nears is None:
-        message = f"{quote(name)} needs neighbours, and this kernel has none"
-        raise KernelError("E813", message, node, "give the kernel near: a radius")
+        raise no_neighbours(name, node)
     if nears.current:
         message = "aggregates over neighbours cannot be nested"
         raise KernelError("E813", message, node, "give it a local name in a step before")

@@ -96,7 +96,7 @@ class SourceText:
         node, hint = None, ""
         try:
             if is_steps:
-                _refuse_tabs(text)
+                _check_lines(text)
             tree = ast.parse(text, mode=mode)
         except SyntaxError as error:
             node = _place_of_error(error, text)
@@ -172,9 +172,12 @@ def _find_semicolon(text: str) -> ast.expr | None:
     return None
 
 
-def _refuse_tabs(text: str) -> None:
-    """Raise IndentationError for a line that tabs indent."""
+def _check_lines(text: str) -> None:
+    """Raise SyntaxError for a line that tabs indent, or that a backslash joins to the next one."""
     for number, line in enumerate(text.split("\n"), 1):
+        code = line.partition("#")[0].rstrip()  # kernels have no strings
+        if code.endswith("\\"):
+            raise SyntaxError("a backslash joins no lines", ("", number, len(code), line))
         if "\t" in line[: len(line) - len(line.lstrip())]:
             raise IndentationError("tabs do not indent", ("", number, 1, line))
 

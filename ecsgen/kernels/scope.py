@@ -279,7 +279,7 @@ class Scope:
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
-    def setting(self, node: ast.Attribute) -> tree.SettingValue | tree.ReferencedField:
+    def setting(self, node: ast.Attribute) -> tree.SettingValue:
         """Return the setting of that name. Raises KernelError if there is none, or kernels cannot
         read it."""
         known, spelled = {s.name: s for s in self.settings}, f"{SETTINGS}.{node.attr}"
@@ -292,8 +292,18 @@ class Scope:
         if type_ is None:
             message = f"a kernel cannot use {quote(spelled)}: it is of type {text}"
             raise KernelError("E803", message, node)
-        value = tree.SettingValue(type_, spelled)
-        return value.as_field if node.attr in self.live_settings else value
+        return tree.SettingValue(type_, spelled)
+
+    def revived(self, expression: tree.Expression) -> tree.Expression:
+        """Return an expression that reads the settings anew which turns change."""
+        return tree.transform(
+            expression,
+            lambda node: (
+                node.as_field
+                if isinstance(node, tree.SettingValue) and node.setting in self.live_settings
+                else node
+            ),
+        )
 
     def value_of(self, field: Readable, owner: str, node: ast.AST) -> tree.Expression:
         """Return the value of a field, or a derived value over the fields of the owner's row.

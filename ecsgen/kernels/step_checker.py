@@ -12,7 +12,7 @@ from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints, operations
 from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.literals import Literal
-from ecsgen.kernels.neighbour_aggregates import begins_with_other, first_name
+from ecsgen.kernels.neighbour_aggregates import begins_with_other, first_name, no_neighbours
 from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
 from ecsgen.kernels.random_numbers import numbering
 from ecsgen.kernels.scope import Scope, make_silent_error
@@ -105,7 +105,8 @@ class StepChecker:
         for text, body in parsed:
             block = self._block(text, body)
             number, drawn = numbering(expressions_of(None, block), drawn)
-            steps += [step.with_expressions(number) for step in block]
+            numbered = (step.with_expressions(number) for step in block)
+            steps += [step.with_expressions(self._scope.revived) for step in numbered]
         return tuple(steps), drawn
 
     def _block(self, text: SourceText, body: Iterable[ast.stmt]) -> tuple[tree.AnyStep, ...]:
@@ -129,6 +130,8 @@ class StepChecker:
         match statement:
             case ast.Assign(targets=[target], value=ast.Call(ast.Name("spawn")) as call):
                 return self._newborn(target, call, text.line_of(statement))
+            case ast.Assign(targets=[ast.Tuple() | ast.List()]):
+                pass
             case ast.Assign(targets=[_]) | ast.AugAssign():
                 step = self._assignment(statement, text.line_of(statement))
                 self._check_operator(step, statement, text)
@@ -184,9 +187,14 @@ class StepChecker:
                 target=ast.Name(id=name), iter=ast.Call(ast.Name("range"), arguments, keywords=[])
             ) if (1 <= len(arguments) <= 2):
                 bounds = [self._bound(argument) for argument in arguments]
+            case ast.For(iter=ast.Name(tree.OTHER)) if self._scope.neighbours is None:
+                raise no_neighbours("for", node.iter)
             case _:
                 hint = "'for' goes over range(n), range(a, b) or neighbours"
                 raise KernelError("E801", "a loop cannot go over this", node.iter, hint)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Assign) and ast.unparse(inner.targets[0]) == name:
+                raise _assigned_counter(name, inner.targets[0])
         scope, counter = self._scope, tree.Local(_I64, name)
         self._check_counter(name, node.target)
         start = bounds[0] if len(bounds) > 1 else tree.Constant(_I64, 0)
@@ -289,8 +297,7 @@ class StepChecker:
                 self._checker.value(step.value)  # may be wrong in its own right
                 raise make_silent_error(node)
             if node.id in scope.counters:
-                message = f"{quote(node.id)} counts the passes of its loop: no step assigns to it"
-                raise KernelError("E805", message, node)
+                raise _assigned_counter(node.id, node)
             if node.id in {*scope.locals_, *scope.later}:
                 return self._set_local(step, node, text)
         read = self._read_target(node)
@@ -462,7 +469,13 @@ class StepChecker:
             before = self._checker.value(node)  # type: ignore[assignment]  # a name of a local is one
         operand = self._right_side(step, before)
         if before is not None and isinstance(operand, Literal):
-            operand = convert_for_target(operand, before.type, step.value)
+            scalar = operand.scalar
+            try:
+                operand = convert_for_target(operand, before.type, step.value)
+            except KernelError as error:
+                if error.code != "E803":
+                    raise
+                raise _other_type(name, before.type, scalar, node) from error
         value = give_default_type(operand)
         return tree.Step(self._local(node, value.type), value, (), text)
 
@@ -472,8 +485,7 @@ class StepChecker:
         scope, name = self._scope, node.id
         before = scope.locals_.get(name)
         if before is not None and before.type != type_:
-            message = f"{quote(name)} was {before.type} and would become {type_}"
-            raise KernelError("E806", message, node, "give it another name")
+            raise _other_type(name, before.type, type_, node)
         scope.locals_[name] = local = tree.Local(type_, name)
         scope.assigned.add(name)
         return local
@@ -536,6 +548,16 @@ def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> Non
         return
     message = f"a cell has room for {on.capacity}: which rows move there depends on their order"
     raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
+
+
+def _assigned_counter(name: str, node: ast.expr) -> KernelError:
+    message = f"{quote(name)} counts the passes of its loop: no step assigns to it"
+    return KernelError("E805", message, node)
+
+
+def _other_type(name: str, before: Type, after: object, node: ast.expr) -> KernelError:
+    message = f"{quote(name)} was {before} and would become {after}"
+    return KernelError("E806", message, node, "give it another name")
 
 
 def _what(expression: tree.Expression) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeGuard
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal, choose_literal, fold_constants, resolve_literal
-from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.kernels.operations import OF_ELEMENTS, TABLE, Rule
 from ecsgen.kernels.parsing import KernelError
 from ecsgen.kernels.time_rules import prepare_times
 from ecsgen.model.typed_tree import Cast, Constant, Expression, Operation
@@ -18,6 +18,9 @@ from ecsgen.model.types import BOOL, FLOATS, Type, as_float, promote
 
 Operand = Expression | Literal
 Shape = tuple[int, ...]
+
+_WRITTEN: Final = {"neg": "-", **{name: written for written, name in OF_ELEMENTS.items()}}
+"""Operations, as they are written."""
 
 
 def apply_operation(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
@@ -70,7 +73,7 @@ def _numbers(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expr
 
 
 def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
-    shown = quote(name if name != "neg" else "-")
+    shown = quote(_WRITTEN.get(name, name))
     if type_.is_bool:
         hint = "write a condition as in `1 if c else 0`, or a cast such as f32(c)"
     else:

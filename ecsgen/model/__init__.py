@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ecsgen.model.typed_program import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
 from ecsgen.model.typed_tree import SETTINGS as SETTINGS
-from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in
+from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in, settings_in
 from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
@@ -291,7 +291,8 @@ class Table:
     @property
     def settings(self) -> tuple[SettingValue, ...]:
         """The settings that the table reads."""
-        values = (value for program in self._programs for value in program.settings)
+        values = [*settings_in(*(field.value for field in self.fields))]
+        values += [value for program in self._programs for value in program.settings]
         return tuple(dict.fromkeys(values))
 
 

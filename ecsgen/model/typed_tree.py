@@ -66,8 +66,12 @@ class SettingValue(Argument):
     @property
     def as_field(self) -> ReferencedField:
         """The field of the settings' one row, which messages change."""
-        name = self.name.rpartition(".")[2]
-        return ReferencedField(self.type, SETTINGS, name, Constant(HANDLE, 0), ())
+        return ReferencedField(self.type, SETTINGS, self.setting, Constant(HANDLE, 0), ())
+
+    @property
+    def setting(self) -> str:
+        """The name of the setting alone."""
+        return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)

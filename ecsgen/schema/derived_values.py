@@ -12,7 +12,7 @@ from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.neighbour_aggregates import NAMES
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.kernels.scope import TICK, CommandScope, ReferenceScope, Scope
+from ecsgen.kernels.scope import SELF, TICK, CommandScope, ReferenceScope, Scope
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, DerivedValue
 from ecsgen.model import typed_tree as tree
@@ -24,7 +24,7 @@ from ecsgen.schema.type_parser import TypeScope
 _MOST_PARTS, _DEEPEST = 1000, 50
 """Limits of a derived value in which the names of others are replaced."""
 _ROW_ALONE: Final = "a derived value is made of the fields of its row alone"
-_NOT_OF_FIELDS: Final = frozenset((tree.ENTITY, tree.PARENT, TICK, *NAMES))
+_NOT_OF_FIELDS: Final = frozenset((tree.ENTITY, SELF, tree.PARENT, TICK, *NAMES))
 """Names that kernels may know beside fields."""
 _OTHER_ROWS: Final = ("E810", "E813")
 """Codes of references to other rows, and of questions about neighbours."""
@@ -67,10 +67,11 @@ class _Builder:
             fields={field.name: field for field in component.fields},
             derived=self._known,
             enums=types.sound_enums,
+            settings=types.settings,
             hidden=frozenset(field.name for field in component.indirect_fields),
             no_draws=NoDraws(_ROW_ALONE, "let a kernel draw into a field"),
             invalid_names=invalid.names | types.wrong_names,
-            incomplete_owners=frozenset([tree.OWN] if invalid.may_have_more else []),
+            incomplete_owners=frozenset([tree.OWN] * invalid.may_have_more) | types.incomplete,
         )
 
     def parse(self, written: Mapping[str, str]) -> Iterator[tuple[str, _Parsed]]:

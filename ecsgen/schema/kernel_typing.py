@@ -77,7 +77,7 @@ def type_kernel(
         scope.live_settings = assigned_settings(parsed)
     where = _condition(kernel, scope)
     number, drawn = numbering([] if where is None else [where], first)
-    where = None if where is None else number(where)
+    where = None if where is None else scope.revived(number(where))
     steps, drawn = _steps(kernel, scope, parsed, drawn)
     turn_count = _turn_count(kernel, scope)
     if turn_count is not None:
@@ -306,6 +306,7 @@ def _check_locals(parsed: list[ParsedSteps], scope: Scope) -> None:
     seen: set[str] = set()
     diagnostics, taken = scope.diagnostics, {**LOCAL_NAMES, **_named_by(nodes, scope)}
     for text, name in loop_names(parsed):
+        seen.add(name.id)
         mark = text.place(name, diagnostics)
         check_derived_name(name.id, name.id, "a local", taken, mark, diagnostics)
     for text, name in assigned_names(parsed):
@@ -315,7 +316,8 @@ def _check_locals(parsed: list[ParsedSteps], scope: Scope) -> None:
             is_valid = check_member(name.id, "a local", mark, diagnostics, taken=taken)
             if is_valid and name.id not in read:
                 message = f"no step reads the local name {quote(name.id)}"
-                diagnostics.add("E806", message, mark, hint=did_you_mean(name.id, scope.names()))
+                others = (known for known in scope.names() if known != name.id)
+                diagnostics.add("E806", message, mark, hint=did_you_mean(name.id, others))
 
 
 _TAKE_NAMES: Final = ("spawn", "choice", "random_empty", "cell_at")

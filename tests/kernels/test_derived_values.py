@@ -98,6 +98,25 @@ records:
   both: {rows: flock, fields: [Sheep.speed, Node.area]}
 schedule: {step: [meet]}
 """
+OF_SETTINGS = """\
+component: Ewe
+fields: {energy: f64, told: f64}
+derived: {thin: energy < settings.limit, gap: "norm(settings.wind) - energy"}
+kernels:
+  tell: {steps: ["told = gap if thin else -1"]}
+reductions: {thin_ones: {count: thin}}
+---
+world: Farm
+settings: {limit: {type: f64, default: 2}, wind: "f64[2]"}
+kernels:
+  eat:
+    over: Ewe
+    turns: rows
+    where: Ewe.thin
+    steps: [settings.limit -= 1, "settings.wind.x += 3", Ewe.told = Ewe.gap if Ewe.thin else -1]
+records:
+  ewes: {rows: Ewe, fields: [thin, gap]}
+"""
 AFRAID = 1
 COUNT = 300
 
@@ -273,3 +292,24 @@ def test_limits_of_what_derived_values_grow_to() -> None:
     names = "\n".join(f"  d{k}: -d{k - 1}" for k in range(1, 2000))
     (only,) = checked(schema[: schema.index("  d1:")] + names)[1]
     assert only.code == "E819"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_of_settings(backend: Backend) -> None:
+    package: Any = world_package(OF_SETTINGS, f"derived_settings_{backend}", backend)
+    world = package.Farm()
+    world.ewe.create_many(world.entities.create_many(4), energy=[0.5, 1.5, 3, 0])
+    world.settings.wind = 3, 4
+    world.ewe.tell()
+    assert world.ewe.data.told.tolist() == [4.5, 3.5, -1, 5]
+    assert world.ewe.thin_ones() == 3
+    world.records.ewes.write()
+    assert world.records.ewes.gap.tolist() == [4.5, 3.5, 2, 5]
+    world.eat()  # who eats lowers the limit for those after it
+    assert (world.settings.limit, [*world.settings.wind]) == (0, [9, 4])
+    assert world.ewe.data.told.tolist() == [52**0.5 - 0.5, 3.5, -1, -1]
+    alone = package.EweManager(entities := package.EntityManager(), settings=world.settings)
+    alone.create(entities.create(), energy=0.9)
+    assert alone.thin_ones() == 0
+    world.settings.limit = 1
+    assert alone.thin_ones() == 1

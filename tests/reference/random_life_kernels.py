@@ -105,7 +105,9 @@ OWNED = ("Fox", "Elk", "Hare")
 PLACED = "Fox", "Hare", "Rock"
 PACK = "Fox", "Elk"
 MEMBERS = {"pack": PACK}
-DERIVED = "derived: {dx: x * 2 + f32(m), dn: norm(v) - dx, db: b or e > m}\n"
+DERIVED = """\
+derived: {dx: x * 2 + settings.gain, dn: norm(v) - dx, db: b or e > m + settings.score}
+"""
 SPACE = """\
 component: {name}
 {policies}space: {{field: at, wrap: [5, 0]}}
