@@ -1,4 +1,4 @@
-"""Writes the pages of the language, from the model and the list of codes, and then llms.txt.
+"""Writes the pages of the language, from the model, and then llms.txt.
 
 python docs/schema_pages.py [FOLDER]
 """
@@ -15,7 +15,6 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ecsgen.diagnostics.explanations import codes
 from ecsgen.policies import list_keys
 from ecsgen.schema import document_specs, kernel_specs, names
 from ecsgen.schema import type_parser as types
@@ -117,43 +116,6 @@ _WORLD: Final = """# The schema language: the world
 [The first part](schema.md) has the keys of components and enums.
 """
 
-_KINDS: Final = {
-    "E1": "Names and fields",
-    "E2": "Reading files",
-    "E3": "The shape of a document",
-    "E4": "Keys that contradict each other",
-    "E5": "Between components and files",
-    "E7": "Generated files",
-    "E8": "Kernels",
-    "E9": "Changes of schemas",
-    "H": "Hints",
-}
-"""Titles of the codes' kinds, by how these begin."""
-
-_DIAGNOSTICS: Final = """# Diagnostics
-
-<!-- Made by `python docs/schema_pages.py`; change `ecsgen/diagnostics/codes.yaml`. -->
-
-Every error of every file is reported in one run, with the line and column (from 1) where it begins:
-
-```text
-schemas/point_mass.yaml:4:18: error[E104]: unknown type 'f33' for field 'mass'; did you mean 'f32'?
-  mass:  {type:  f33, unit: kg}
-                 ^~~
-```
-
-This page lists the codes. The command explains each, with a wrong and a right schema:
-
-```console
-$ ecsgen explain E104
-```
-
-- Hints (codes with H) stop nothing.
-- `--format json` prints an array of objects on standard output, with `path`, `line`, `column`,
-  `length`, `severity`, `code`, `message` and `hint`. Line 0 stands for a file as a whole.
-- `--format github` prints workflow commands.
-"""
-
 _NAMES: Final = f"""# Names
 
 <!-- Made by `python docs/schema_pages.py`; change `ecsgen/schema/names.py`, not this page. -->
@@ -198,19 +160,6 @@ def schema_pages() -> dict[str, str]:
 def names_page() -> str:
     """docs/reserved-names.md."""
     return f"{_NAMES}\n{_reserved()}"
-
-
-def diagnostics_page() -> str:
-    """docs/diagnostics.md."""
-    parts = [_DIAGNOSTICS]
-    for first, title in _KINDS.items():
-        rows = [
-            f"| {code} | {entry.title} |"
-            for code, entry in codes().items()
-            if code.startswith(first)
-        ]
-        parts.append("\n".join([f"## {title}", "", "| code | error |", "| --- | --- |", *rows, ""]))
-    return "\n".join(parts)
 
 
 def _section(title: str, model: type[BaseModel]) -> str:
@@ -320,11 +269,7 @@ def _listed(groups: dict[str, frozenset[str]]) -> list[str]:
 
 def pages() -> dict[str, str]:
     """File name in docs/ → text."""
-    return {
-        **schema_pages(),
-        "reserved-names.md": names_page(),
-        "diagnostics.md": diagnostics_page(),
-    }
+    return {**schema_pages(), "reserved-names.md": names_page()}
 
 
 def main(folder: Path) -> None:

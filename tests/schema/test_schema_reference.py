@@ -46,7 +46,6 @@ def test_every_mapping_of_the_language_is_documented() -> None:
 def test_every_code_is_documented() -> None:
     reference = runpy.run_path(str(DOCS / "api_reference.py"))["codes_page"]()
     for code, entry in codes().items():
-        assert f"| {code} | {entry.title} |" in PAGES["diagnostics.md"]
         assert f"## {code}: {entry.title}\n\n{entry.reason}\n" in reference
         assert entry.right is None or f"```text\n{entry.right}```" in reference
 
