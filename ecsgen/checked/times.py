@@ -131,7 +131,7 @@ class Times:
                 if took > sums.longest:
                     sums.longest = took
                 named = kwargs.get("rows") if kwargs else None
-                sums.rows += count() if named is None else int(np.size(named))
+                sums.rows += count() if named is None else _count_named(named)
 
         return measured
 
@@ -146,6 +146,12 @@ class Times:
                 self._schedules.pop()
 
         return self.wrap(name, lambda: 0, scheduled)
+
+
+def _count_named(rows: Any) -> int:
+    """Return how many rows are named, by their numbers or by a mask."""
+    array = np.asarray(rows)
+    return int(np.count_nonzero(array)) if array.dtype == bool else array.size
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ecsgen.cli.commands import ecsgen, example
-from ecsgen.cli.programs import ProgramWorld, find_target, find_world, raise_program_error
+from ecsgen.cli.programs import ProgramWorld, find_target, find_world, program_errors
 from ecsgen.config import UsageError
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def inspect(
             target, target_world, step, view, open_browser=not no_browser, **options
         ) as inspector:
             print(inspector.url, flush=True)
-            try:
+            with program_errors(step or target):
                 inspector.run_or_tick()
-            except Exception:
-                raise_program_error(step or target)
 
 
 @ecsgen.command(epilog=example("$ ecsgen film flock:make --step step --every 2 -o flock.html"))
@@ -88,6 +86,7 @@ def film(
     _require_extra()
     if ":" not in target:
         raise UsageError(f"wanted MODULE:ATTR, not {target!r}")
+    _check_output(output)
     with _served(target, find_world(target), step, view) as inspector:
         _write(_recorded(inspector, step or target, steps, every), output)
 
@@ -96,6 +95,17 @@ def _require_extra() -> None:
     try:
         import ecsgen.inspector  # noqa: F401
     except ImportError as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_output(path: str) -> None:
+    """Raise UsageError, before anything runs, for a film of no known kind or in no folder."""
+    from ecsgen.inspector.film import kind_of
+
+    try:
+        if kind_of(path) and not Path(path).parent.is_dir():
+            raise UsageError(f"can't write {path}: there is no such folder")
+    except ValueError as error:
         raise UsageError(str(error)) from None
 
 
@@ -122,10 +132,8 @@ def _served(
 def _recorded(inspector: Inspector, what: str, steps: int, every: int) -> Film:
     if not inspector.has_step:
         raise UsageError("there is nothing to run: --step NAME")
-    try:
+    with program_errors(what):
         return inspector.record(steps, every)
-    except Exception:
-        raise_program_error(what)
 
 
 def _write(film: Film, path: str) -> None:

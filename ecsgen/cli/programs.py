@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ecsgen.config import UsageError, shown
 from ecsgen.files.manifest import BrokenManifestError, Manifest, read
@@ -32,34 +33,39 @@ def find_target(name: str, wanted: str) -> Any:
     """
     module, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
-    try:
-        imported = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
-            raise_program_error(name)
-        raise UsageError(f"there is no module {error.name!r}") from None
-    except Exception:
-        raise_program_error(name)
+    with program_errors(name):
+        try:
+            imported = importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if not f"{module}.".startswith(f"{error.name}."):
+                raise
+            raise UsageError(f"there is no module {error.name!r}") from None
     target = getattr(imported, attribute, None) if attribute else None
     if target is None:
         raise UsageError(f"the module {imported.__name__!r} has no {attribute!r}: wanted {wanted}")
     return target
 
 
-def raise_program_error(target: str) -> NoReturn:
-    """Print the traceback of the program's own error, and raise UsageError."""
-    traceback.print_exc()
-    raise UsageError(f"{target} failed: see above")
+@contextmanager
+def program_errors(target: str) -> Iterator[None]:
+    """Raise UsageError for an error of the program's own, after its traceback, and for its exit."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except SystemExit as exit:
+        raise UsageError(f"{target} ended with sys.exit({exit.code!r})") from None
+    except Exception:
+        traceback.print_exc()
+        raise UsageError(f"{target} failed: see above") from None
 
 
 def find_world(name: str) -> ProgramWorld:
     """Return the world that `MODULE:ATTR` names: itself, or what a function there returns."""
     target = find_target(name, "a world")
     make = target if callable(target) and not is_world(target) else None
-    try:
+    with program_errors(name):
         world = target if make is None else make()
-    except Exception:
-        raise_program_error(name)
     step = None
     if isinstance(world, tuple):  # (world, step), as `make` may return
         world, step = world

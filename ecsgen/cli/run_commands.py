@@ -6,6 +6,7 @@ import gc
 import importlib
 import inspect
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
@@ -18,7 +19,7 @@ import click
 
 from ecsgen.cli import report
 from ecsgen.cli.commands import USAGE, ecsgen, example, format_option
-from ecsgen.cli.programs import find_target, raise_program_error
+from ecsgen.cli.programs import find_target, program_errors
 from ecsgen.cli.report import Format
 from ecsgen.config import UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github
@@ -96,7 +97,12 @@ def check_run(
     except ValueError as error:
         raise UsageError(str(error)) from None
     texts, recorder = _texts(), Recorder(kinds, stop=not keep_going, limit=100)
-    _run(target, texts, lambda world: checking(world, texts, recorder), CheckError)
+    try:
+        _run(target, texts, lambda world: checking(world, texts, recorder), CheckError)
+    except (UsageError, KeyboardInterrupt):
+        if recorder.findings:
+            _print_findings(recorder.findings, format)
+        raise
     _print_findings(recorder.findings, format)
     if recorder.findings:
         context.exit(FINDINGS)
@@ -159,14 +165,22 @@ def _run(target: str, texts: SchemaTexts, open_: Open, *ends: type[Exception]) -
             setattr(kind, name, opening(begin))
             undo = [delattr, kind, name] if defined is None else [setattr, kind, name, defined]
             blocks.callback(*undo)
-        try:
-            result = function()
-            for _ in result if inspect.isgenerator(result) else ():
+        with program_errors(target):
+            try:
+                _call_to_end(function)
+            except* ends:  # also within those of callbacks
                 pass
-        except ends:
+
+
+def _call_to_end(function: Callable[[], object]) -> None:
+    """Call a function, and run a generator to its end; `sys.exit()` is an end too."""
+    try:
+        result = function()
+        for _ in result if inspect.isgenerator(result) else ():
             pass
-        except Exception:
-            raise_program_error(target)
+    except SystemExit as exit:
+        if exit.code:
+            raise
 
 
 def _package() -> ModuleType:
@@ -189,7 +203,10 @@ def _print_findings(findings: Iterable[Finding], format: Format) -> None:
             click.echo(f"{finding}\n", err=True)
     elif format == "json":
         entries = [
-            json.dumps({k: v for k, v in asdict(finding).items() if k not in _UNSHOWN}, default=str)
+            json.dumps(
+                {k: _finite(v) for k, v in asdict(finding).items() if k not in _UNSHOWN},
+                default=str,
+            )
             for finding in findings
         ]
         click.echo("[\n" + ",\n".join(entries) + "\n]" if entries else "[]")
@@ -200,3 +217,15 @@ def _print_findings(findings: Iterable[Finding], format: Format) -> None:
             first, *_, last = str(finding).split("\n")
             diagnostics.add(f"Error: {finding.kind}", f"{first.partition(': ')[2]} {last}", mark)
         click.echo(format_github(diagnostics), nl=False)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value whose numbers JSON has: NaN and infinities as text."""
+    match value:
+        case dict():
+            return {name: _finite(each) for name, each in value.items()}
+        case list():
+            return [_finite(each) for each in value]
+        case float() if not math.isfinite(value):
+            return json.dumps(value)
+    return value

@@ -16,6 +16,9 @@ from ecsgen.inspector.picture import make_import_error, paint
 from ecsgen.inspector.points import Layer
 from ecsgen.inspector.view import Scene
 
+_KINDS: Final = (".html", ".gif", ".mp4", "")
+_FASTEST: Final = 1000
+"""Maximum of pictures a second."""
 _RANGES: Final = ("color_range", "size_range")
 
 
@@ -47,11 +50,13 @@ class Film:
         (`00000.png` and so on), which is made if need be.
 
         Raises:
-            ValueError: another end; or pictures of a world in which nothing has a place.
+            ValueError: another end, or no such rate; or pictures of a world in which nothing has
+                a place.
             ImportError: pillow (pictures) or imageio-ffmpeg (MP4) is not installed.
         """
-        file = Path(path)
-        kind = "" if str(path).endswith("/") else file.suffix.lower()
+        file, kind = Path(path), kind_of(path)
+        if not 0 < rate <= _FASTEST:
+            raise ValueError(f"rate: wanted more than 0 and at most {_FASTEST}, not {rate}")
         if kind == ".html":
             file.write_text(self.html(), encoding="utf-8", newline="\n")
         elif kind == ".gif":
@@ -60,12 +65,10 @@ class Film:
             first.save(file, save_all=True, append_images=others, duration=pause, loop=0)
         elif kind == ".mp4":
             self._save_mp4(file, width, height, rate)
-        elif not kind or file.is_dir():
-            file.mkdir(parents=True, exist_ok=True)
-            for number, picture in enumerate(self._pictures(width, height)):
-                picture.save(file / f"{number:05}.png")
         else:
-            raise ValueError(f"{file.name}: wanted .html, .gif, .mp4 or a folder, not {kind}")
+            for number, picture in enumerate(self._pictures(width, height)):
+                file.mkdir(parents=True, exist_ok=True)
+                picture.save(file / f"{number:05}.png")
 
     def html(self) -> str:
         """Return the film as a page in one file: map, charts, a slider over time."""
@@ -86,7 +89,7 @@ class Film:
         try:
             import imageio_ffmpeg
         except ModuleNotFoundError:
-            raise make_import_error("MP4", "imageio-ffmpeg") from None
+            raise make_import_error("MP4 files", "imageio-ffmpeg") from None
         size = width + width % 2, height + height % 2  # the codec halves colours
         writer = imageio_ffmpeg.write_frames(str(file), size, fps=rate, macro_block_size=2)
         writer.send(None)
@@ -95,6 +98,15 @@ class Film:
                 writer.send(np.ascontiguousarray(picture.convert("RGB")))
         finally:
             writer.close()
+
+
+def kind_of(path: str | PathLike[str]) -> str:
+    """Return `.html`, `.gif`, `.mp4`, or "" for a folder. ValueError for another end."""
+    file = Path(path)
+    kind = "" if str(path).endswith("/") or file.is_dir() else file.suffix.lower()
+    if kind not in _KINDS:
+        raise ValueError(f"{file.name}: wanted .html, .gif, .mp4 or a folder, not {kind}")
+    return kind
 
 
 def _with_common_heads(scenes: Sequence[Scene]) -> list[Scene]:

@@ -147,7 +147,7 @@ class Inspector:
         loop = self._loop
         if loop.step is None:
             raise ValueError("run() needs a step: serve(world, step=...)")
-        loop.is_over, before, ticked = False, loop.total, 0.0
+        loop.is_over, loop.error, before, ticked = False, None, loop.total, 0.0
         with suppress(KeyboardInterrupt):
             while not (loop.is_over or self._is_closed):
                 if loop.is_ready:
@@ -277,12 +277,15 @@ def serve(
     `view`: what the page opens with, and what pictures and films show.
 
     Raises:
-        TypeError: `world` is not a world, or `step` cannot be called with `args`.
+        TypeError: `world` is not a world, `view` no View, `step` cannot be called with `args`, or
+            `make` without arguments.
         ValueError: the token is empty, or not printable ASCII; the view has an unknown name.
         OSError: the port is taken.
     """
     if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
         raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+    if view is not None and not isinstance(view, View):
+        raise TypeError(f"view: wanted a View, not {type(view).__name__}")
     loop = RunLoop(world, step, args or {}, make)
     inspector = Inspector(world, loop, port, token, edit, save_folder, view or View())
     if block:

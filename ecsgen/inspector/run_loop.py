@@ -46,13 +46,15 @@ class RunLoop:
         """True if the page's buttons control the program's steps."""
         self.error: BaseException | None = None
         self._make = make
-        self._made_with = {} if make is None else _parameters_with_defaults(make)
         self._single_steps = 0
         self._due = 0.0
         if step is None and arguments:
             raise TypeError("args are arguments of step, and there is no step")
         if step is not None:
-            _check_arguments(step, self.arguments)
+            _check_arguments("step", step, self.arguments)
+        if make is not None:
+            _check_arguments("make", make, {})
+        self._made_with = {} if make is None else _parameters_with_defaults(make)
 
     @property
     def fields(self) -> list[str]:
@@ -77,6 +79,7 @@ class RunLoop:
         """Do a step. An error of it pauses the run, and is kept."""
         assert self.step is not None
         self._note_time()
+        self.error = None
         try:
             self.step(**self.arguments)
         except Exception as error:
@@ -168,13 +171,13 @@ class RunLoop:
             result = self._make(**made_with)
         except Exception as error:
             raise make_request_error(422, error) from None
-        world, step = result if isinstance(result, tuple) else (result, None)
+        world, step = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
         if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
             raise RequestError(422, f"make returned no world but {type(world).__name__}")
         step = step or self._step_of(world)
         if step is not None:
             try:
-                _check_arguments(step, self.arguments)
+                _check_arguments("step", step, self.arguments)
             except TypeError as error:
                 raise make_request_error(422, error) from None
         self.world, self.step, self._made_with = world, step, made_with
@@ -238,11 +241,14 @@ def _parameters_with_defaults(make: Callable[..., Any]) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
-def _check_arguments(step: Step, arguments: Mapping[str, Any]) -> None:
-    """Raise TypeError if a step cannot be called with its arguments."""
-    if not callable(step):
-        raise TypeError(f"step: wanted a function, not {type(step).__name__}")
+def _check_arguments(
+    name: str, function: Callable[..., object], arguments: Mapping[str, Any]
+) -> None:
+    """Raise TypeError if a function, `step` or `make`, cannot be called with its arguments."""
+    if not callable(function):
+        raise TypeError(f"{name}: wanted a function, not {type(function).__name__}")
     try:
-        inspect.signature(step).bind(**arguments)
+        inspect.signature(function).bind(**arguments)
     except TypeError as error:
-        raise TypeError(f"step: {error}; serve(..., args={{...}}) has its arguments") from None
+        hint = "; serve(..., args={...}) has its arguments" if name == "step" else ""
+        raise TypeError(f"{name}: {error}{hint}") from None

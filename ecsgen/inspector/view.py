@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ecsgen.diagnostics import did_you_mean
 from ecsgen.inspector.json_values import Json
@@ -32,11 +32,15 @@ class View:
     """Field of text that labels entities."""
 
     def __post_init__(self) -> None:
-        for name, value in (("charts", self.charts), ("controls", self.controls)):
-            if isinstance(value, str):
-                raise TypeError(f"{name}: wanted a list, not the text {value!r}")
-        if any(isinstance(chart, str) for chart in self.charts):
-            raise TypeError('charts: wanted a list of lists: [["sheep", "wolves"], ["grass"]]')
+        for name in ("map", *ROLES, "label"):
+            value = getattr(self, name)
+            if not isinstance(value, str | None):
+                raise TypeError(f"{name}: wanted a name, not {value!r}")
+        _check_names("controls", self.controls)
+        if isinstance(self.charts, str) or not isinstance(self.charts, Sequence):
+            raise TypeError(f"charts: wanted a list of lists, not {self.charts!r}")
+        for chart in self.charts:
+            _check_names("charts", chart, 'a list of lists, as [["sheep", "wolves"], ["grass"]]')
 
     def as_json(self) -> dict[str, Json]:
         """Return the choices for the page."""
@@ -101,6 +105,13 @@ class Camera:
         if self.map["grid_color"] is not None:
             behind = self._points.layer(self.map["grid"], {"color": self.map["grid_color"]}, {})
         return Scene(time, shown, behind, values)
+
+
+def _check_names(what: str, names: Any, wanted: str = "a list of names") -> None:
+    """Raise TypeError for what is no list of names."""
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if not is_list or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{what}: wanted {wanted}, not {names!r}")
 
 
 def require_name(what: str, name: str, known: Iterable[str]) -> None:

@@ -316,3 +316,9 @@ def test_what_is_no_film(ecsgen: Project, options: tuple[str, ...], message: str
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
     assert "fault of ecsgen" not in ran.err
+
+
+def test_where_a_film_goes_is_looked_at_first(ecsgen: Project) -> None:
+    ecsgen.put("my_game.py", FLOCK)
+    ran = ecsgen("film", "my_game:make", "--step", "fails", "-o", "run.avi")
+    assert (ran.status, "my own" in ran.err) == (2, False)

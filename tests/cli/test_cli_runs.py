@@ -17,6 +17,7 @@ kernels:
   work: {steps: [pay = pay / hours]}
 """
 PROGRAM = """\
+import sys
 from ran_town import World
 early = World()
 def bad():
@@ -36,6 +37,21 @@ def fails():
     raise KeyError(3)
 def nothing():
     pass
+def exits(code=None):
+    steps_world = World()
+    steps_world.spawn(1, person={"hours": 1})
+    steps_world.person.work()
+    sys.exit(code)
+def exits_with_3():
+    exits(3)
+def finds_and_fails():
+    bad()
+    raise KeyError(3)
+def is_told():
+    world = World()
+    world.spawn(2, person={"hours": [1, 0], "pay": 1})
+    world.entities.on_destroy(lambda entities: world.person.work())
+    world.destroy(next(iter(world.entities)))
 """
 
 
@@ -71,6 +87,16 @@ def test_generators_and_worlds_of_the_module(ecsgen: Project) -> None:
     assert ran.out.split("\n")[1].startswith("Person.work ")
 
 
+def test_ends_of_programs(ecsgen: Project) -> None:
+    """`sys.exit()` is one; findings are shown though a program or a callback fails."""
+    assert ecsgen("check-run", "program:exits").status == 0
+    ran = ecsgen("check-run", "program:finds_and_fails", "--keep-going")
+    assert (ran.status, "KeyError: 3" in ran.err, "zero: 0.0 / 0" in ran.err) == (2, True, True)
+    ran = ecsgen("check-run", "program:is_told", "--format", "json")
+    (entry,) = json.loads(ran.out, parse_constant=pytest.fail)
+    assert (ran.status, entry["value"]) == (1, "Infinity")
+
+
 def test_copies_and_pickles(ecsgen: Project) -> None:
     ran = ecsgen("check-run", "program:copies", "--keep-going", "--format", "json")
     (entry,) = json.loads(ran.out)
@@ -83,6 +109,11 @@ def test_copies_and_pickles(ecsgen: Project) -> None:
     ("arguments", "text"),
     [
         ("check-run program:fails", "KeyError: 3\nError: program:fails failed: see above\n"),
+        (
+            "check-run program:exits_with_3",
+            "Error: program:exits_with_3 ended with sys.exit(3)\n",
+        ),
+        ("time program:exits_with_3", "Error: program:exits_with_3 ended with sys.exit(3)\n"),
         ("check-run program:nothing", "Error: program:nothing ran no kernel of the package"),
         ("time program:nothing", "program:nothing ran no kernel of the package"),
         ("check-run program:other", "the module 'program' has no 'other': wanted a function"),

@@ -115,6 +115,22 @@ def test_lists_that_are_texts() -> None:
         View(controls="vision")
 
 
+@pytest.mark.parametrize(
+    "options", [{"map": 3}, {"charts": None}, {"charts": [[3]]}, {"controls": None}, {"label": b""}]
+)
+def test_what_is_no_name_in_a_view(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=f"{next(iter(options))}: wanted a "):
+        View(**options)
+    with pytest.raises(TypeError, match="view: wanted a View, not dict"):
+        serve_any(farm(), view=options)  # type: ignore[arg-type]  # to see what it says
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("nan")])
+def test_rates_that_are_none(rate: float, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="rate: wanted more than 0"):
+        film_of(Run(), 1).save(tmp_path / "run.gif", rate=rate)
+
+
 def test_the_page_is_told_of_its_view() -> None:
     with Inspected(farm(), view=ROAMING) as inspected:
         overview = inspected.json("world")

@@ -135,6 +135,33 @@ def test_error_in_a_step_is_shown_and_raised() -> None:
         watched(serve(World(), step=step), script)
 
 
+def test_an_error_is_of_the_last_step_only() -> None:
+    steps = iter([ZeroDivisionError("once")])
+
+    def step() -> None:
+        for error in steps:
+            raise error
+
+    with serve(World(), step=step) as inspector:
+        with pytest.raises(ZeroDivisionError):
+            inspector.record(1)
+        assert len(inspector.record(2)) == 3
+        assert watched(inspector, lambda person: None) == 0
+
+
+def test_what_cannot_make_a_world() -> None:
+    with pytest.raises(TypeError, match="make: missing a required argument: 'count'"):
+        serve(World(), step=lambda: None, make=lambda count: World())
+    with pytest.raises(TypeError, match="make: wanted a function, not int"):
+        serve(World(), step=lambda: None, make=3)  # type: ignore[arg-type]  # what it says
+
+    def script(person: Person) -> None:
+        status, answer = person.ask("POST", "run", {"reset": {}})
+        assert (status, answer["error"]) == (422, "make returned no world but tuple")
+
+    watched(serve(World(), step=lambda: None, make=lambda: (World(), None, 3)), script)
+
+
 def test_reset_makes_another_world_and_steps_it() -> None:
     def script(person: Person) -> None:
         person.post(step=True)
