@@ -59,7 +59,7 @@ kernels: {burn: {over: Fuse, where: Fuse.left == 0, steps: [die()]}}
 
 
 def town(backend: Backend = "numpy") -> Any:
-    return world_package(SCHEMA, f"references_{backend}", backend=backend).Town()
+    return world_package(SCHEMA, f"fates_{backend}", backend=backend).Town()
 
 
 class Naive:
@@ -221,7 +221,7 @@ def test_deaths_in_kernels_are_followed(backend: Backend) -> None:
 
 def test_locked_managers_whose_rows_would_fall_keep_everybody_alive() -> None:
     world = town()
-    package = world_package(SCHEMA, "references_numpy")
+    package = world_package(SCHEMA, "fates_numpy")
     e, f = world.entities.create_many(2)
     world.loose_told.create(to=e, of=f)
     world.mark.create(of=e)
@@ -250,7 +250,7 @@ def test_a_handle_that_never_lived_counts_as_dead() -> None:
 
 def test_files_know_nothing_of_it(tmp_path: Any) -> None:
     text = SCHEMA.replace("on_delete: cascade", "on_delete: keep").replace("destroy: callback", "")
-    plain = world_package(text.replace("on_delete: clear", "on_delete: keep"), "references_kept")
+    plain = world_package(text.replace("on_delete: clear", "on_delete: keep"), "fates_kept")
     world = town()
     e, f = world.entities.create_many(2)
     world.loose.create(to=e, of=f, key=3)

@@ -6,7 +6,6 @@ import importlib
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
@@ -56,7 +55,9 @@ def sources(
     return texts(project, options)
 
 
-@cache
+_IMPORTED: dict[str, tuple[str, Backend, Runtime, bool]] = {}
+
+
 def world_package(
     text: str,
     name: str,
@@ -64,9 +65,16 @@ def world_package(
     runtime: Runtime = "installed",
     compiled: bool = True,
 ) -> ModuleType:
-    """Import the package generated from a schema text, its loops left to Python unless they are to
-    be `compiled`; leave a test out that lacks the backend."""
+    """Import the package generated from a schema text once, its loops left to Python unless they
+    are to be `compiled`; leave a test out that lacks the backend.
+
+    A name belongs to one package, as long as the process runs: its modules import each other late.
+    """
     pytest.importorskip(backend)
+    wanted = text, backend, runtime, compiled
+    assert _IMPORTED.setdefault(name, wanted) == wanted, f"another schema has the package {name}"
+    if name in sys.modules:
+        return sys.modules[name]
     if backend == "numba":
         keep_no_machine_code()
     folder = Path(mkdtemp())
