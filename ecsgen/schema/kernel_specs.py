@@ -25,7 +25,7 @@ class ArgumentSpec(Strict):
     """An argument of a kernel."""
 
     type: ArgumentText = Field(
-        description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
+        description="A type of numbers, bools or times, an enum, `entity` or `id<Component>`."
     )
     unit: Text = Field(default="", description="The unit of measurement.")
     each: bool = Field(
