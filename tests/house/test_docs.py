@@ -40,7 +40,7 @@ KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
 FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
 DEBUGGER = re.compile(r"^\(Pdb\) (.*\n?)", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
-LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def test_links(page: Path) -> None:
         target, anchor = match.groups()
         if "://" in target:
             continue
-        path = (page.parent / target).resolve()
+        path = (page.parent / target).resolve() if target else page
         assert path.exists(), f"{page.name} links to {target}"
         if anchor:
             assert anchor in anchors(path), f"{page.name} links to {target}#{anchor}"
