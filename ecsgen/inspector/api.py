@@ -29,7 +29,7 @@ from ecsgen.inspector.json_values import Json, given_fields, json_column, json_v
 from ecsgen.inspector.kernel_times import KernelTimes
 from ecsgen.inspector.labels import Labels
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json, field_json
-from ecsgen.inspector.points import ROLES, Points
+from ecsgen.inspector.points import LINKS, ROLES, Points
 from ecsgen.inspector.row_filters import parse_filters
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.saved_worlds import save_beside
@@ -201,7 +201,7 @@ class Api:
 
     async def _map_points(self, request: Request) -> Response:
         parameters = request.query_params
-        wanted = {role: parameters[role] for role in ROLES if parameters.get(role)}
+        wanted = {role: parameters[role] for role in (*ROLES, LINKS) if parameters.get(role)}
         name, has_ids = request.path_params["map"], parameters.get("ids") != "0"
         return await self.points.points(name, wanted, self._run_state, has_ids=has_ids)
 

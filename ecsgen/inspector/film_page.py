@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.points import Layer
+from ecsgen.inspector.points import LINKS, Layer
 from ecsgen.inspector.server import page_files
 from ecsgen.inspector.view import Scene
 
@@ -66,8 +66,10 @@ def film_page(title: str, charts: Sequence[Sequence[str]], scenes: Sequence[Scen
     style = "\n".join(files[name] for name in _STYLES)
     plot = files["uPlot.iife.min.js"]
     groups, columns = [], b""
-    for part in ("points", "cells"):
-        layers = [layer for scene in scenes if (layer := getattr(scene, part)) is not None]
+    points = [scene.points for scene in scenes if scene.points is not None]
+    cells = [scene.cells for scene in scenes if scene.cells is not None]
+    links = [_ends(layer) for layer in points if LINKS in layer.columns]
+    for part, layers in (("points", points), ("cells", cells), ("links", links)):
         if layers:
             facts, packed = _pack(layers)
             groups.append({"part": part, **facts})
@@ -96,6 +98,13 @@ def film_page(title: str, charts: Sequence[Sequence[str]], scenes: Sequence[Scen
         plot=plot,
         script=script,
     )
+
+
+def _ends(layer: Layer) -> Layer:
+    """Return the ends of links as points, two to a line."""
+    ends = layer.columns[LINKS]
+    head = {"n": ends.shape[1], "wrap": layer.head["wrap"], "bounds": layer.head["bounds"]}
+    return Layer({**head, "columns": []}, {"place": ends})
 
 
 def _without_imports(module: str) -> str:
@@ -128,7 +137,7 @@ def _pack(layers: Sequence[Layer]) -> tuple[dict[str, Json], bytes]:
     head = layers[0].head
     axes = min(2, len(head["wrap"]))
     facts: dict[str, Json] = {
-        "n": [layer.head["n"] // _depth(layer) for layer in layers],
+        "n": [layer.head["n"] for layer in layers],
         "wrap": head["wrap"][:axes],
         "bounds": head["bounds"][:axes],
         **{key: head[key] for key in _HEAD_KEYS if key in head},
@@ -142,12 +151,6 @@ def _pack(layers: Sequence[Layer]) -> tuple[dict[str, Json], bytes]:
     return facts, b"".join(packed)
 
 
-def _depth(layer: Layer) -> int:
-    """Return how many cells of a grid lie above each other, of which the lowest is shown."""
-    is_grid = "place" not in layer.columns
-    return int([*layer.head["grid"], 1, 1][2]) if is_grid else 1
-
-
 def _quantized(layer: Layer, axes: int) -> dict[str, Cells]:
     """Return the columns in small integers, by role; places by axis."""
     head, columns = layer
@@ -158,7 +161,7 @@ def _quantized(layer: Layer, axes: int) -> dict[str, Cells]:
             quantized[f"place{axis}"] = _steps(columns["place"][axis], ends, _NOWHERE).astype("<u2")
     for role in ("color", "size"):
         if role in columns:
-            cells = columns[role][:: _depth(layer)]
+            cells = columns[role]
             ends = (
                 [0, _NOTHING - 1]
                 if role == "color" and "members" in head

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.points import Layer
+from ecsgen.inspector.points import LINKS, Layer
 from ecsgen.inspector.view import Scene
 
 # The colours of the page (layer.js), of which the last stands for other members.
@@ -25,6 +25,7 @@ SCALE: Final = (
 )
 _PAPER: Final = (255, 255, 255)
 _INK: Final = (70, 80, 95)
+_LINK: Final = (205, 208, 213)
 _OVERSAMPLED: Final = 2
 """Pixels that become one, along each side."""
 _STRIP: Final = 24
@@ -69,6 +70,8 @@ def paint(scene: Scene, width: int, height: int) -> Any:
             cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
         )
     draw.rectangle(frame.box, outline=(200, 205, 212))
+    if scene.points is not None and LINKS in scene.points.columns:
+        _draw_links(draw, scene.points.columns[LINKS], frame)
     if scene.points is not None:
         _draw_points(draw, scene.points, frame)
     small = picture.reduce(_OVERSAMPLED)
@@ -136,10 +139,18 @@ def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
             draw.ellipse((a - r, b - r, a + r, b + r), fill=ink)
 
 
+def _draw_links(draw: Any, ends: NDArray[Any], frame: _Frame) -> None:
+    x = frame.x(ends[0])
+    y = frame.y(ends[1] if len(ends) > 1 else np.zeros_like(x))
+    lines = np.stack([x, y], -1).reshape(-1, 4)
+    for line in lines[np.isfinite(lines).all(1)].tolist():
+        draw.line(line, fill=_LINK, width=_OVERSAMPLED)
+
+
 def _cells_as_rows(layer: Layer) -> Inks:
-    """Return the colours of a grid's lowest layer as rows of a picture, the uppermost first."""
-    width, height, depth = [*layer.head["grid"], 1, 1][:3]
-    inks = _inks(layer).reshape(width, height, depth, 3)[:, :, 0]
+    """Return the colours of a grid's cells as rows of a picture, the uppermost first."""
+    width, height = [*layer.head["grid"], 1][:2]
+    inks = _inks(layer).reshape(width, height, 3)
     return np.ascontiguousarray(inks.transpose(1, 0, 2)[::-1])
 
 

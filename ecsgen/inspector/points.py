@@ -14,14 +14,22 @@ import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
-from ecsgen.inspector.component_readers import ComponentReader, InspectedWorld, ManagerReader
+from ecsgen.inspector.component_readers import (
+    ComponentReader,
+    InspectedWorld,
+    ManagerReader,
+    Rows,
+)
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.json_values import Json
+from ecsgen.inspector.map_links import is_network, lines_of, places_of_links, rows_of_ends
 from ecsgen.inspector.server import BytesResponse
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
 
 ROLES: Final = ("color", "size", "direction")
 """Roles that fields are shown in, in the order of their columns."""
+LINKS: Final = "links"
+"""Role of a network whose links are lines between points."""
 
 Cells = NDArray[Any]
 
@@ -60,6 +68,10 @@ class Copied(NamedTuple):
     fields: list[tuple[str, FieldInfo, Cells]]
     """Role, field and cells."""
     owners: NDArray[np.uint64]
+    rows: Rows = slice(0)
+    """Rows that these columns are of."""
+    links: tuple[str, NDArray[np.intp], int] | None = None
+    """The network, the rows at both ends of its links, and how many links there are."""
 
 
 class Layer(NamedTuple):
@@ -67,7 +79,7 @@ class Layer(NamedTuple):
 
     head: dict[str, Json]
     columns: dict[str, Cells]
-    """Places, roles and owners in the order of an answer; one axis after the other."""
+    """Places, roles, links and owners in the order of an answer; one axis after the other."""
 
 
 def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
@@ -100,6 +112,8 @@ class Points:
         self._ask = queue.run_in_tick
         self._world = world
         self._places = find_places(readers)
+        managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
+        self._networks = {reader.name: reader for reader in managed if is_network(reader)}
         self._queries = {
             name: (next(p for p in conditions.all if p in self._places), conditions)
             for name, conditions in queries.items()
@@ -123,9 +137,13 @@ class Points:
             "layers": 0 if shape is None else [*shape, 1, 1][2],
             "is_grid": source.field is None,
             "grid": None if source.grid is None else source.grid.name,
+            "networks": [*self._networks] if self._has_links(source) else [],
             "color": first_color(source.reader, is_grid=source.field is None),
             "grid_color": None if source.grid is None else first_color(source.grid, is_grid=True),
         }
+
+    def _has_links(self, source: Place) -> bool:
+        return source.reader.owner == "entity" and source.field is not None
 
     def field_names(self, component: str) -> list[str]:
         """Return the names of the fields of a component that has places."""
@@ -137,12 +155,22 @@ class Points:
         Raises RequestError as `points` does.
         """
         source, conditions, shown = self._shown(name, wanted)
+        network = self._network(source, wanted)
         entities = None if conditions is None else getattr(self._world, name).rows()[0]
-        return make_layer(_copy(source, shown, entities, {"name": name, **head}), has_ids=False)
+        copied = _copy(source, shown, network, entities, {"name": name, **head})
+        return make_layer(copied, has_ids=False)
 
     def check(self, name: str, wanted: Mapping[str, str]) -> None:
         """Raise RequestError for what `points` could not show."""
-        self._shown(name, wanted)
+        self._network(self._shown(name, wanted)[0], wanted)
+
+    def _network(self, source: Place, wanted: Mapping[str, str]) -> ManagerReader | None:
+        name = wanted.get(LINKS)
+        if name is None:
+            return None
+        if not self._has_links(source) or name not in self._networks:
+            raise make_not_found("network", name)
+        return self._networks[name]
 
     def _shown(
         self, name: str, wanted: Mapping[str, str]
@@ -164,17 +192,18 @@ class Points:
     ) -> BytesResponse:
         """Return the columns of a component, query or grid.
 
-        `wanted`: names of fields by role. `state`: what the head says of the run. `has_ids`:
-        whether entities or ids come last.
+        `wanted`: names of fields by role, and of a network as `links`. `state`: what the head
+        says of the run. `has_ids`: whether entities or ids come last.
 
         Raises:
             RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
         """
         source, conditions, shown = self._shown(name, wanted)
+        network = self._network(source, wanted)
         entities = None if conditions is None else await self._finder.living(conditions)
 
         def copy() -> Copied:
-            return _copy(source, shown, entities, {"name": name, **state()})
+            return _copy(source, shown, network, entities, {"name": name, **state()})
 
         copied = await self._ask(copy)
         body = await asyncio.to_thread(pack, copied, has_ids=has_ids)
@@ -210,12 +239,13 @@ def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) 
 def _copy(
     source: Place,
     shown: list[tuple[str, FieldInfo]],
+    network: ManagerReader | None,
     entities: NDArray[np.uint64] | None,
     head: dict[str, Json],
 ) -> Copied:
     """Copy the columns; called in a tick."""
     reader = source.reader
-    rows: slice | NDArray[np.intp] = slice(0, source.n)
+    rows: Rows = slice(0, source.n)
     if entities is not None:
         numbers = reader.find(entities)
         rows = numbers.compress((numbers >= 0) & (numbers < source.n))
@@ -232,15 +262,19 @@ def _copy(
     if shape is not None:
         head["grid"] = shape
     fields = [(role, field, reader.cells(field.name, rows)) for role, field in shown]
-    return Copied(head, places, fields, owners)
+    links = None if network is None else (network.name, *rows_of_ends(network, reader))
+    return Copied(head, places, fields, owners, rows, links)
 
 
 def make_layer(copied: Copied, *, has_ids: bool = True) -> Layer:
     """Return the columns as they are drawn: without holes, little-endian, enums by place."""
-    head, places, fields, owners = copied
+    head, places, fields, owners, rows, links = copied
     is_used = owners != 0 if len(owners) and not owners.all() else slice(None)
     described: list[Json] = []
     columns: dict[str, Cells] = {}
+    if places is not None and links is not None:
+        network, numbers, head["links_of"] = links
+        pairs = places_of_links(numbers, places.reshape(len(places), -1), rows)
     if places is not None:
         places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
         described.append(_column("place", places, "f32"))
@@ -261,12 +295,34 @@ def make_layer(copied: Copied, *, has_ids: bool = True) -> Layer:
             head[f"{role}_range"] = _range(cells)
         described.append({**_column(field.name, cells, "f32"), "role": role})
         columns[role] = cells.T
+    if links is not None:
+        columns[LINKS] = ends = lines_of(pairs, head["wrap"])
+        described.append({**_column(network, ends.T, "f32"), "role": LINKS, "n": ends.shape[1]})
     if places is not None and has_ids:
         owners = owners[is_used].astype("<u8", copy=False)
         described.append(_column(head["owner"], owners, "u64"))
         columns["owner"] = owners
     head["columns"] = described
     return Layer(head, columns)
+
+
+def one_layer(layers: Layer, number: int) -> Layer:
+    """Return what is in one layer of a grid with three axes, counted from below."""
+    head, columns = layers
+    across, up, depth = [*head.get("grid", ()), 1, 1, 1][:3]
+    if depth == 1:
+        return layers
+    head = head | {key: head[key][:2] for key in ("grid", "bounds", "wrap")}
+    if "place" not in columns:
+        cells = {role: values[..., number::depth] for role, values in columns.items()}
+        return Layer(head | {"n": across * up}, cells)
+    links = columns.pop(LINKS, None)
+    is_there = np.floor(columns["place"][2]) == number
+    points = {role: values[..., is_there] for role, values in columns.items()}
+    if links is not None:
+        are_there = (np.floor(links[2]) == number).reshape(-1, 2).all(1)
+        points[LINKS] = links[:, are_there.repeat(2)]
+    return Layer(head | {"n": int(is_there.sum())}, points)
 
 
 def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:

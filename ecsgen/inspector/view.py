@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ecsgen.diagnostics import did_you_mean
 from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.points import ROLES, Layer, Points
+from ecsgen.inspector.points import LINKS, ROLES, Layer, Points, one_layer
 from ecsgen.inspector.series import Series, Value
 from ecsgen.inspector.tick_queue import RequestError
 
@@ -24,6 +24,10 @@ class View:
     size: str | None = None
     direction: str | None = None
     """Field of a vector."""
+    links: str | None = None
+    """Network whose links are lines between points; "" for none."""
+    layer: int = 0
+    """Of a grid with three axes, from below."""
     charts: Sequence[Sequence[str]] = ()
     """Names of the lines of each chart."""
     controls: Sequence[str] = ()
@@ -32,10 +36,12 @@ class View:
     """Field of text that labels entities."""
 
     def __post_init__(self) -> None:
-        for name in ("map", *ROLES, "label"):
+        for name in ("map", *ROLES, LINKS, "label"):
             value = getattr(self, name)
             if not isinstance(value, str | None):
                 raise TypeError(f"{name}: wanted a name, not {value!r}")
+        if not isinstance(self.layer, int) or self.layer < 0:
+            raise TypeError(f"layer: wanted a whole number from 0, not {self.layer!r}")
         _check_names("controls", self.controls)
         if isinstance(self.charts, str) or not isinstance(self.charts, Sequence):
             raise TypeError(f"charts: wanted a list of lists, not {self.charts!r}")
@@ -77,6 +83,7 @@ class Camera:
         )
         """The map, None if nothing has a place."""
         chosen = {role: name for role in ROLES if (name := getattr(view, role)) is not None}
+        self._layer = view.layer
         if self.map is None:
             if chosen:
                 raise ValueError("view: nothing has a place, so there is no map to colour")
@@ -87,6 +94,13 @@ class Camera:
             )
         if "color" not in chosen and self.map["color"] is not None:
             chosen["color"] = self.map["color"]
+        if view.layer >= max(1, self.map["layers"]):
+            raise ValueError(f"view: there is no layer {view.layer} of {self.map['layers']}")
+        networks = self.map["networks"]
+        if view.links:
+            require_name("network", view.links, networks)
+        if view.links != "" and networks:
+            chosen[LINKS] = view.links or networks[0]
         self.roles = chosen
         try:
             points.check(self.map["name"], chosen)
@@ -98,12 +112,13 @@ class Camera:
         values = [self._series.now(name) for name in self.lines]
         if self.map is None:
             return Scene(time, None, None, values)
-        shown = self._points.layer(self.map["name"], self.roles, {})
+        shown = one_layer(self._points.layer(self.map["name"], self.roles, {}), self._layer)
         if self.map["is_grid"]:
             return Scene(time, None, shown, values)
         behind = None
         if self.map["grid_color"] is not None:
-            behind = self._points.layer(self.map["grid"], {"color": self.map["grid_color"]}, {})
+            grid, colour = self.map["grid"], {"color": self.map["grid_color"]}
+            behind = one_layer(self._points.layer(grid, colour, {}), self._layer)
         return Scene(time, shown, behind, values)
 
 

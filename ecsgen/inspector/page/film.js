@@ -134,7 +134,9 @@ class Film {
     const n = points?.head.n ?? 0;
     const isArrow = Boolean(points?.column("direction"));
     const size = (isArrow ? 1.8 : 1) * dotSize(this.surface, n, this.ratio);
-    this.renderer.draw({ points, cells: this.cells?.layer(picture) ?? null, size, isArrow, layer: 0 }, this.view);
+    const ends = this.links?.layer(picture);
+    const lines = ends && AXES.map((axis) => ends.axis(axis) ?? new Float32Array(ends.head.n));
+    this.renderer.draw({ points, lines, cells: this.cells?.layer(picture) ?? null, size, isArrow, layer: 0 }, this.view);
   }
 
   #toggle() {

@@ -24,8 +24,8 @@ export class Layer {
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length)));
     const columns = new Map();
     let [start, owners] = [4 + length, null];
-    for (const { name, role, type, shape } of head.columns) {
-      const cells = head.n * shape.reduce((product, size) => product * size, 1);
+    for (const { name, role, type, shape, n = head.n } of head.columns) {
+      const cells = n * shape.reduce((product, size) => product * size, 1);
       if (type === "u64") owners = new DataView(bytes, start, 8 * cells);
       else columns.set(role ?? name, new Float32Array(bytes, start, cells));
       start += (type === "u64" ? 8 : 4) * cells;
@@ -50,6 +50,13 @@ export class Layer {
   axis(number) {
     const { n, wrap } = this.head;
     return number < wrap.length ? this.columns.get("place")?.subarray(number * n, (number + 1) * n) : undefined;
+  }
+
+  // The ends of links along two axes, two to a line; null without.
+  lines(axes) {
+    const ends = this.columns.get("links");
+    const n = ends ? ends.length / this.head.wrap.length : 0;
+    return n ? axes.map((axis) => (axis < this.head.wrap.length ? ends.subarray(axis * n, (axis + 1) * n) : new Float32Array(n))) : null;
   }
 
   owner(row) {

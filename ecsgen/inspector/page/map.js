@@ -28,10 +28,10 @@ export class MapPage {
       element("div", { class: "split" }, this.box, this.beside));
     this.renderer = makeRenderer(this.surface);
     this.axes = [0, 1];
-    this.layer = 0; // of a grid's third axis
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
     this.map = maps.find(({ name }) => name === (app.parameters.get("map") ?? app.world.view.map)) ?? maps[0];
+    this.layer = Math.min(app.world.view.layer, Math.max(0, this.map.layers - 1)); // of a grid's third axis
     this.#choose();
     this.#open();
     this.observer = new ResizeObserver(() => this.#draw());
@@ -64,6 +64,7 @@ export class MapPage {
       color: chosen("color") ?? this.map.color ?? "",
       size: chosen("size") ?? "",
       direction: chosen("direction") ?? "",
+      links: chosen("links") ?? this.map.networks[0] ?? "",
     };
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
       (value) => this.#keep({ [role]: value || "-" }));
@@ -74,14 +75,15 @@ export class MapPage {
     this.tools.replaceChildren(
       this.#select("map", this.map.name, this.app.world.maps.map(({ name }) => name), (value) => {
         this.map = this.app.world.maps.find(({ name }) => name === value);
-        this.app.keep({ color: "", size: "", direction: "", entity: "" });
+        this.app.keep({ color: "", size: "", direction: "", links: "", entity: "" });
         this.view = null;
         this.layer = 0;
         this.marked = "";
         this.#open();
         this.#keep({ map: value });
       }),
-      list("color", single), ...(this.map.is_grid ? [] : [list("size", single), list("direction", vectors)]), ...axes,
+      list("color", single), ...(this.map.is_grid ? [] : [list("size", single), list("direction", vectors)]),
+      ...(this.map.networks.length ? [list("links", this.map.networks.map((name) => ({ name })))] : []), ...axes,
       element("button", { type: "button", on: { click: () => this.#fit() } }, "Fit"),
       element("button", { type: "button", on: { click: () => this.#save() } }, "PNG"));
   }
@@ -139,8 +141,9 @@ export class MapPage {
     const [layer, behind] = this.shown = layers;
     this.points = map.is_grid ? null : this.#onLayer(layer);
     this.cells = map.is_grid ? layer : behind;
-    const { n, step, tick } = layer.head;
-    say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
+    const { n, step, tick, links_of } = layer.head;
+    const links = links_of === undefined ? "" : `, ${count(links_of)} links`;
+    say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}${links}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
     this.#drawLegend(layer);
     this.#draw();
   }
@@ -151,7 +154,9 @@ export class MapPage {
     const [xs, heights] = [points.axis(0), points.axis(2)];
     const place = points.column("place").slice();
     for (let row = 0; row < xs.length; row += 1) if (Math.floor(heights[row]) !== this.layer) place[row] = NaN;
-    return new Layer(points.head, new Map([...points.columns, ["place", place]]), points.owners);
+    const [ends, ups] = [points.column("links")?.slice(), points.lines([2])?.[0]];
+    ups?.forEach((up, end) => { if (Math.floor(up) !== this.layer) ends[end] = NaN; });
+    return new Layer(points.head, new Map([...points.columns, ["place", place], ["links", ends]]), points.owners);
   }
 
   #drawLegend(layer) {
@@ -184,7 +189,7 @@ export class MapPage {
     const n = this.points?.head.n ?? 0;
     const dot = dotSize({ width, height }, n, ratio);
     const isArrow = this.chosen.direction !== "";
-    this.renderer.draw({ points: this.points, cells: this.cells, size: isArrow ? 1.8 * dot : dot, isArrow, layer: this.layer }, this.view);
+    this.renderer.draw({ points: this.points, cells: this.cells, lines: this.points?.lines(this.axes), size: isArrow ? 1.8 * dot : dot, isArrow, layer: this.layer }, this.view);
     this.#drawOver();
     this.box.dataset.map = String(n || this.cells?.head.n);
   }

@@ -4,6 +4,7 @@
 const LEVELS = 256; // colours of a scale
 const ANGLES = 32;
 const NOWHERE = [128, 128, 128];
+export const LINE = [128, 128, 128, 120]; // colour of links, with its opacity
 
 // The colour of a value, as the shaders have it.
 export function inkOf(layer, value) {
@@ -73,6 +74,7 @@ export class PixelRenderer {
     }
     this.pixels.fill(0);
     if (picture.cells?.column("color")) this.#drawCells(picture, view);
+    if (picture.lines) this.#drawLines(picture.lines, view);
     if (picture.points?.head.n) this.#drawPoints(picture, view);
     this.context.putImageData(this.image, 0, 0);
   }
@@ -94,6 +96,33 @@ export class PixelRenderer {
       if (row < 0) continue;
       for (let x = 0; x < width; x += 1) {
         if (columns[x] >= 0) this.pixels[y * width + x] = colours[columns[x] * up + row];
+      }
+    }
+  }
+
+  // Lines, a pixel wide: faint on paper, mixed with the colours of cells.
+  #drawLines([xs, ys], view) {
+    const { pixels } = this;
+    const { width, height } = this.image;
+    const [sx, sy] = view.scale;
+    const [tx, ty] = [view.shift[0], height - view.shift[1]];
+    const faint = ((LINE[3] << 24) | (packed(LINE) & 0xffffff)) >>> 0;
+    for (let k = 0; k < xs.length; k += 2) {
+      const [x, y] = [xs[k] * sx + tx, ty - ys[k] * sy];
+      const [dx, dy] = [xs[k + 1] * sx + tx - x, ty - ys[k + 1] * sy - y];
+      const [ax, bx] = [-x / dx, (width - 1 - x) / dx]; // where it meets the picture's sides
+      const [ay, by] = [-y / dy, (height - 1 - y) / dy];
+      const from = Math.max(0, dx ? Math.min(ax, bx) : 0, dy ? Math.min(ay, by) : 0);
+      const to = Math.min(1, dx ? Math.max(ax, bx) : 1, dy ? Math.max(ay, by) : 1);
+      const count = Math.ceil(Math.max(Math.abs(dx), Math.abs(dy)) * (to - from));
+      if (!(count > 0)) continue; // nothing of it is to be seen, or an end is nowhere
+      for (let step = 0; step <= count; step += 1) {
+        const part = from + ((to - from) * step) / count;
+        const [across, down] = [Math.round(x + part * dx), Math.round(y + part * dy)];
+        if (across < 0 || across >= width || down < 0 || down >= height) continue;
+        const at = down * width + across;
+        if (pixels[at] === 0) pixels[at] = faint;
+        else if (pixels[at] !== faint) pixels[at] = (0xff404040 + ((pixels[at] & 0xfefefe) >>> 1)) >>> 0;
       }
     }
   }

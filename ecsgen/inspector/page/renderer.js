@@ -1,7 +1,8 @@
 // Draws points and the cells of a grid: on the graphics card, or on a plain canvas where there is none.
-// A picture is {points, cells, size, isArrow}; points and cells have {head, column(role), colours}.
+// A picture is {points, cells, lines, size, isArrow}; points and cells have {head, column(role), colours}, lines
+// the places of their ends on both axes, two to a line.
 
-import { PixelRenderer } from "./pixels.js";
+import { LINE, PixelRenderer } from "./pixels.js";
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const POINTS = `#version 300 es
@@ -48,6 +49,13 @@ void main() {
   pixel = vec4(ink, 1.0);
 }`;
 
+const LINES = `#version 300 es
+uniform vec2 scale, shift; in float x, y;
+void main() { gl_Position = vec4(vec2(x, y) * scale + shift, 0.0, 1.0); }`;
+const INK = `#version 300 es
+precision mediump float; uniform vec4 ink; out vec4 pixel;
+void main() { pixel = ink; }`;
+
 function program(gl, vertex, fragment) {
   const made = gl.createProgram();
   for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
@@ -83,6 +91,7 @@ class CardRenderer {
     this.isPlain = false;
     this.points = program(gl, POINTS, ROUND);
     this.cells = program(gl, CORNERS, CELLS);
+    this.lines = program(gl, LINES, INK);
     this.buffers = new Map();
     this.texture = gl.createTexture();
   }
@@ -97,7 +106,22 @@ class CardRenderer {
     const scale = [(2 * view.scale[0]) / width, (2 * view.scale[1]) / height];
     const shift = [(2 * view.shift[0]) / width - 1, (2 * view.shift[1]) / height - 1];
     if (picture.cells) this.#drawCells(picture, scale, shift);
+    if (picture.lines) this.#drawLines(picture, scale, shift);
     if (picture.points?.head.n) this.#drawPoints(picture, scale, shift, view.axes);
+  }
+
+  #drawLines({ lines, points }, scale, shift) {
+    const { gl } = this;
+    gl.useProgram(this.lines.made);
+    gl.uniform2fv(this.lines.at("scale"), scale);
+    gl.uniform2fv(this.lines.at("shift"), shift);
+    const opacity = LINE[3] / 255; // the canvas takes colours that are multiplied by it
+    gl.uniform4fv(this.lines.at("ink"), LINE.map((part, k) => (part / 255) * (k < 3 ? opacity : 1)));
+    ["x", "y"].forEach((name, k) => this.#fill(name, lines[k], points.stamp, 0, this.lines.made));
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.drawArrays(gl.LINES, 0, lines[0].length);
+    gl.disable(gl.BLEND);
   }
 
   #use({ made, at }, layer, scale, shift) {
@@ -128,17 +152,18 @@ class CardRenderer {
     gl.drawArrays(gl.POINTS, 0, n);
   }
 
-  #fill(name, values, stamp, otherwise = 0) {
+  #fill(name, values, stamp, otherwise = 0, made = this.points.made) {
     const { gl } = this;
-    const place = gl.getAttribLocation(this.points.made, name);
+    const place = gl.getAttribLocation(made, name);
     if (place < 0) return;
     if (!values?.length) {
       gl.disableVertexAttribArray(place);
       gl.vertexAttrib1f(place, otherwise);
       return;
     }
-    let known = this.buffers.get(name);
-    if (!known) this.buffers.set(name, known = { buffer: gl.createBuffer() });
+    const key = made === this.points.made ? name : `${name} of lines`;
+    let known = this.buffers.get(key);
+    if (!known) this.buffers.set(key, known = { buffer: gl.createBuffer() });
     gl.bindBuffer(gl.ARRAY_BUFFER, known.buffer);
     if (known.stamp !== stamp) gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
     known.stamp = stamp;
