@@ -243,6 +243,15 @@ def check_command(words: list[str]) -> None:
         assert program in ("pip", "pytest", "git")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_within_sentences_exist(page: Path) -> None:
+    for line in re.findall(r"`ecsgen ([a-z][^`]*)`", page.read_text(encoding="utf-8")):
+        called = command.commands[line.split()[0]]
+        options = {option for parameter in called.params for option in parameter.opts}
+        options |= {option for parameter in called.params for option in parameter.secondary_opts}
+        assert set(re.findall(r"(?<![\w-])--[a-z-]+", line)) <= options | {"--help"}, line
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=name)
 def test_walk(page: Path, project: Path) -> None:
     if any("--backend numba" in block.text for block in blocks(page, "console")):
