@@ -34,6 +34,10 @@ destroy: callback
 fields: {of: {type: entity, unique: true}}
 network: {between: [entity, of]}
 ---
+component: Pact
+fields: {giver: entity, taker: entity}
+network: {from: giver, to: taker}
+---
 world: Town
 queries: {debtors: {all: [Owes, Heir]}}
 """
@@ -45,7 +49,8 @@ def _naive(world: Any, manager: Any, entity: int, back: bool) -> list[tuple[int,
     alive, links = world.entities.alive, []
     for row in range(getattr(manager.data, "n_active", manager.data.n)):
         ends = int(first[row]), int(second[row])
-        if not (alive(ends[0]) and alive(ends[1])) or ends[0] == ends[1]:
+        owner = int(manager.data.entity[row]) if hasattr(manager.data, "entity") else ends[0]
+        if not all(map(alive, (owner, *ends))) or ends[0] == ends[1]:
             continue
         if manager.IS_MUTUAL and entity in ends:
             links.append((row, ends[ends[0] == entity]))
@@ -83,6 +88,8 @@ def _change(world: Any, es: Any, rng: Any, number: int) -> None:
                     owes.create(e, creditor=int(rng.choice(es)))
                 if not heir.has(e):
                     heir.create(e, of=int(e) + 10**6 * number)
+                giver, taker = rng.choice(es, 2)
+                world.pact.ensure(e, giver=giver, taker=taker)
         case 3 if len(knows):
             knows.set_a(int(rng.integers(len(knows))), int(chosen[0]))
         case 4 if len(knows):
@@ -112,7 +119,7 @@ def test_links_are_those_of_a_search_through_all_rows(backend: Backend) -> None:
     for seed in range(3):
         world, rng = package.World(), np.random.default_rng(seed)
         es = world.entities.create_many(30)
-        managers = [world.knows, world.follows, world.owes, world.heir]
+        managers = [world.knows, world.follows, world.owes, world.heir, world.pact]
         for number in range(60):
             _change(world, es, rng, number)
             if rng.random() < 0.2:

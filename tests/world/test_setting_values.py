@@ -24,6 +24,7 @@ settings:
   mode: Mode
   name: "str[8]"
   on: "bool[2]"
+  turned: {type: "f64[2,2]", default: [[1, 2], [3, 4]]}
   home: entity
   rng: object
 """
@@ -70,12 +71,21 @@ def test_what_does_not_fit_changes_nothing(name: str, value: Any, error: Any, wh
     assert repr(world.settings) == before
 
 
+def test_matrices() -> None:
+    settings = game().settings
+    assert settings.turned.tolist() == [[1, 2], [3, 4]]
+    settings.turned = [[5, 6], [7, 8]]
+    settings.turned[1, 0] = 9
+    assert settings.__copy__().turned.tolist() == [[5, 6], [9, 8]]
+
+
 def test_saved_ones_follow_the_schema() -> None:
     world = game()
     world.settings.lives, world.settings.dt = 7, 0.75
     data = world.to_bytes(codecs=CODECS)
     removed = (
-        "removed: [settings.gravity, settings.name, settings.on, settings.home, settings.rng]\n"
+        "removed: [settings.gravity, settings.name, settings.on, settings.home, settings.turned, "
+        "settings.rng]\n"
     )
     settings = (
         "settings: {health: {type: i64, renamed_from: [lives]}, dt: f64, mode: Mode, "

@@ -65,7 +65,10 @@ class Setting(Generic[_ReadT, _WriteT]):
         cell = self._field.to_cell(value)
         if self._low is not None or self._high is not None:
             self._check_bounds(_rounded(self._field, cell))
-        getattr(settings._data, self._column)[0] = cell
+        column: NDArray[Any] = getattr(settings._data, self._column)
+        if self._field.shape:
+            column = column.reshape(1, -1)  # a cell is flat
+        column[0] = cell
 
     def clip(self, settings: SettingsBase) -> None:
         """Hold the setting within its bounds; NaN stays."""

@@ -128,6 +128,9 @@ class Network(Manager):
         if not alive.all():
             ends = np.concatenate((first, second))
             data.link_index.may_revive |= _may_be_born(entities, ends)
+        owners = getattr(data, "_entity_column", None)
+        if owners is not None and "entity" not in data.ENDS:  # rows of the dead go some day
+            alive &= entities.are_alive(owners[:n])
         alive &= first != second
         rows = None if alive.all() else alive.nonzero()[0]
         if rows is not None:
@@ -163,7 +166,8 @@ class DirectedNetwork(Network):
     def links_of(self, es: ArrayLike, /, *, back: bool = False) -> Links:
         """Return the links that lead from each of k entities, or `back` those that lead to them.
 
-        A row is a link if it is active, and its ends are alive and two. The dead have none.
+        A row is a link if it is active, and its owner and its ends are alive, and these are two.
+        The dead have none.
         O(k + links), and O(n log n) first after a change.
         """
         return self._links_of(es, bool(back))
@@ -178,7 +182,8 @@ class MutualNetwork(Network):
     def links_of(self, es: ArrayLike, /) -> Links:
         """Return the links of each of k entities, whichever end it is.
 
-        A row is a link if it is active, and its ends are alive and two. The dead have none.
+        A row is a link if it is active, and its owner and its ends are alive, and these are two.
+        The dead have none.
         O(k + links), and O(n log n) first after a change.
         """
         return self._links_of(es, False)
