@@ -28,10 +28,11 @@ TESTS = (
 )
 
 
-def test_python_runs_kernels_as_numba_does() -> None:
+@pytest.mark.parametrize("tests", TESTS)
+def test_python_runs_kernels_as_numba_does(tests: str) -> None:
     """Every warning is an error there, but those of what is not a number: it is asked for."""
     pytest.importorskip("numba")
-    arguments = [*(f"tests/{file}" for file in TESTS), "-q", "-n", "0", "-p", "no:cacheprovider"]
+    arguments = [f"tests/{tests}", "-q", "-n", "0", "-p", "no:cacheprovider"]
     arguments += ["-k", "not numpy and not loops"]  # which never compile
     quiet = ["-W", "ignore:invalid value:RuntimeWarning"]
     ran = subprocess.run(
