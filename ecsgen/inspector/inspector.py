@@ -147,11 +147,12 @@ class Inspector:
         loop = self._loop
         if loop.step is None:
             raise ValueError("run() needs a step: serve(world, step=...)")
-        loop.is_over, loop.error, before, ticked = False, None, loop.total, 0.0
+        loop.is_over, loop.error, before, ticked = self._is_closed, None, loop.total, 0.0
         with suppress(KeyboardInterrupt):
-            while not (loop.is_over or self._is_closed):
+            while not loop.is_over:
                 if loop.is_ready:
-                    loop.do_step()
+                    is_alone = not self._series.is_asked
+                    loop.do_steps(ticked + _TICK_EVERY if is_alone else 0.0)
                     self._series.note()
                 if time.perf_counter() - ticked >= _TICK_EVERY or not loop.is_playing:
                     self.tick()
@@ -190,7 +191,7 @@ class Inspector:
         film = Film(type(self.world).__name__, self._view.charts)
         film.add(self._camera.take(loop.time_json()))
         for done in range(1, steps + 1):
-            loop.do_step()
+            loop.do_steps()
             if loop.error is not None:
                 raise loop.error
             self._series.note()
@@ -221,16 +222,16 @@ class Inspector:
             loop.is_controlled = loop.is_playing = True
         loop.take_turn()
         self._series.note()
-        while not (loop.is_over or self._is_closed or loop.is_ready):
+        while not (loop.is_over or loop.is_ready):
             self.tick()
             if time.monotonic() - self._asked > _LOOKING:
                 loop.is_playing = True
             time.sleep(loop.pause)
-        return not (loop.is_over or self._is_closed)
+        return not loop.is_over
 
     def close(self) -> None:
         """Stop serving; waiting requests fail. Closing again does nothing."""
-        self._is_closed = True
+        self._is_closed = self._loop.is_over = True
         self._api.close()
         self._queue.close()
         self._server.close()

@@ -35,13 +35,13 @@ class RunLoop:
         self.arguments = dict(arguments)
         self.steps = 0
         """Number of steps done since the last reset."""
-        self.total = 0
-        """Number of steps done, those before resets included."""
+        self._steps_before = 0
+        """Number of steps that were done before the last reset."""
         self.speed: float | None = None
         """Steps a second; None for as many as there are."""
         self.is_playing = False
         self.is_over = False
-        """True after Stop."""
+        """True after Stop, and once the inspector is closed."""
         self.is_controlled = step is not None
         """True if the page's buttons control the program's steps."""
         self.error: BaseException | None = None
@@ -75,27 +75,35 @@ class RunLoop:
             return 0.005
         return 0.0 if self.speed is None else min(0.005, max(0.0, self._due - perf_counter()))
 
-    def do_step(self) -> None:
-        """Do a step. An error of it pauses the run, and is kept."""
-        assert self.step is not None
+    def do_steps(self, end: float = 0.0) -> None:
+        """Do a step; of a run at full speed, others until a time. O(steps).
+
+        An error pauses the run, and is kept.
+        """
+        step, arguments, now = self.step, self.arguments, perf_counter
+        assert step is not None
+        if not self.is_playing or self.speed is not None:
+            end = 0.0
         self._note_time()
         self.error = None
         try:
-            self.step(**self.arguments)
+            while True:
+                step(**arguments)
+                self.steps += 1
+                if now() >= end or self.is_over:  # the rest changes in ticks
+                    return
         except Exception as error:
             self.is_playing, self._single_steps, self.error = False, 0, error
-            return
-        self.note_step()
-
-    def note_step(self) -> None:
-        """Count a step that was done."""
-        self.steps += 1
-        self.total += 1
 
     def take_turn(self) -> None:
         """Note that the program's own loop begins a step."""
         self._note_time()
-        self.note_step()
+        self.steps += 1
+
+    @property
+    def total(self) -> int:
+        """Number of steps done, those before resets included."""
+        return self._steps_before + self.steps
 
     def _note_time(self) -> None:
         self._single_steps = max(0, self._single_steps - 1)
@@ -181,6 +189,7 @@ class RunLoop:
             except TypeError as error:
                 raise make_request_error(422, error) from None
         self.world, self.step, self._made_with = world, step, made_with
+        self._steps_before = self.total
         self.steps, self.error, self.is_playing, self._single_steps = 0, None, False, 0
         return self.world
 

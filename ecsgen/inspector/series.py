@@ -55,6 +55,11 @@ class Series:
         """Return the value of a series now."""
         return self._sources[name]()
 
+    @property
+    def is_asked(self) -> bool:
+        """True while somebody looks at a series."""
+        return bool(self._asked)
+
     def note(self) -> None:
         """Compute the series that are looked at, after a step."""
         if not self._asked:

@@ -149,6 +149,34 @@ def test_an_error_is_of_the_last_step_only() -> None:
         assert watched(inspector, lambda person: None) == 0
 
 
+def test_a_step_that_closes_is_the_last() -> None:
+    inspector = serve(World(), step=lambda: inspector.close() if len(done) == 2 else done.append(0))
+    done: list[int] = []
+    inspector._loop.is_playing = True
+    assert (inspector.run(), len(done)) == (3, 2)
+    assert not inspector.wait()
+
+
+def test_a_run_at_full_speed_is_answered_between_steps() -> None:
+    """Short steps and long ones: no request waits for more than those of 4 ms, or one."""
+    waits = []
+
+    def step() -> None:
+        if inspector._loop.steps % 500 == 0:
+            time.sleep(0.02)
+
+    def script(person: Person) -> None:
+        person.post(play=True)
+        for _ in range(20):
+            start = time.perf_counter()
+            person.state()
+            waits.append(time.perf_counter() - start)
+
+    inspector = serve(World(), step=step)
+    assert watched(inspector, script) > 500
+    assert sorted(waits)[10] < 0.5
+
+
 def test_what_cannot_make_a_world() -> None:
     with pytest.raises(TypeError, match="make: missing a required argument: 'count'"):
         serve(World(), step=lambda: None, make=lambda count: World())

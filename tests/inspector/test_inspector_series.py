@@ -18,7 +18,7 @@ def test_counts_and_reductions_over_steps() -> None:
         assert seen.json(path) == {"steps": [0], "particle": [3], "particle.expired": [1]}
         for _ in range(2):
             world.spawn(1, particle={"life": -1})
-            seen.inspector._loop.do_step()
+            seen.inspector._loop.do_steps()
             seen.inspector._series.note()
         answer = seen.json(f"{path}&since=0")
         assert answer == {"steps": [1, 2], "particle": [4, 5], "particle.expired": [2, 3]}
@@ -30,7 +30,7 @@ def test_series_of_which_nobody_asked_are_not_computed() -> None:
         seen.inspector._series.note()
         assert seen.inspector._series._steps == []
         seen.json("series?names=boid")
-        seen.inspector._loop.do_step()
+        seen.inspector._loop.do_steps()
         seen.inspector._series.note()
         assert seen.inspector._series._values.keys() == {"boid"}
 
@@ -72,7 +72,7 @@ def test_old_steps_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     with Inspected(World(), step=lambda: None) as seen:
         seen.json("series?names=boid")
         for _ in range(50):
-            seen.inspector._loop.do_step()
+            seen.inspector._loop.do_steps()
             seen.inspector._series.note()
         answer = seen.json("series?names=boid")
     assert 10 <= len(answer["steps"]) <= 11
