@@ -161,16 +161,12 @@ class Api:
         if settings is None:
             raise make_not_found("setting", "")
 
-        def apply_change() -> Json:
-            try:
-                values = given_fields(body, {info.name: info for info in settings.FIELDS})
-                _assign(copy(settings), values)  # all of them or none
-            except Exception as error:
-                raise make_request_error(422, error) from None
+        def change() -> None:
+            values = given_fields(body, {info.name: info for info in settings.FIELDS})
+            _assign(copy(settings), values)  # all of them or none
             _assign(settings, values)
-            return self._settings_json()
 
-        return await self._ask(apply_change)
+        return await self._after(change, self._settings_json)
 
     async def _save(self, request: Request) -> Json:
         self._check_edit()
@@ -299,22 +295,18 @@ class Api:
     async def _after_row(
         self, request: Request, change: Callable[[ManagerReader, int], object]
     ) -> Json:
-        """Return a row by its id after a change; raise RequestError 422 if the change fails."""
+        """Return a row by its id after a change."""
         self._check_edit()
         reader, number = self._reader(request), _entity_of(request.path_params["entity"])
 
-        def apply_change() -> Json:
+        def change_row() -> None:
             rows = reader.row_of_id(number)
             if not len(rows):
                 raise RequestError(422, f"{reader.name} has no row with the id {number}")
             assert isinstance(reader, ManagerReader)  # others have no rows by id
-            try:
-                change(reader, int(rows[0]))
-            except Exception as error:
-                raise make_request_error(422, error) from None
-            return self._row_json(reader, number)
+            change(reader, int(rows[0]))
 
-        return await self._ask(apply_change)
+        return await self._after(change_row, lambda: self._row_json(reader, number))
 
     async def _histogram(self, request: Request) -> Json:
         reader = self._reader(request)
@@ -340,12 +332,15 @@ class Api:
             self._world.entities.require(entity)
             reader.write(entity, instance, given_fields(body, reader.field))
 
-        return await self._after(entity, write)
+        return await self._after(write, lambda: self._entity_json(entity))
 
     async def _add(self, request: Request) -> Json:
         entity, reader = self._edited(request)
         body, fields = await body_of(request), reader.field
-        return await self._after(entity, lambda: reader.add(entity, given_fields(body, fields)))
+        return await self._after(
+            lambda: reader.add(entity, given_fields(body, fields)),
+            lambda: self._entity_json(entity),
+        )
 
     async def _remove(self, request: Request) -> Json:
         entity, reader = self._edited(request)
@@ -356,22 +351,26 @@ class Api:
             self._world.entities.require(entity)
             reader.remove(entity, instance)
 
-        return await self._after(entity, remove)
+        return await self._after(remove, lambda: self._entity_json(entity))
 
     async def _destroy(self, request: Request) -> Json:
         self._check_edit()
         entity = _entity_of(request.path_params["entity"])
-        return await self._after(entity, lambda: self._world.destroy(entity))
+        return await self._after(
+            lambda: self._world.destroy(entity), lambda: self._entity_json(entity)
+        )
 
-    async def _after(self, entity: int, change: Callable[[], object]) -> Json:
-        """Return an entity after a change; raise RequestError 422 if the change fails."""
+    async def _after(self, change: Callable[[], object], result: Callable[[], Json]) -> Json:
+        """Return a result after a change; raise RequestError, 422 by default, if that fails."""
 
         def apply_change() -> Json:
             try:
                 change()
+            except RequestError:
+                raise
             except Exception as error:
                 raise make_request_error(422, error) from None
-            return self._entity_json(entity)
+            return result()
 
         return await self._ask(apply_change)
 

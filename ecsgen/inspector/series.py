@@ -191,10 +191,6 @@ def _series_json(steps: NDArray[np.int64], lines: dict[str, NDArray[np.float64]]
     }
 
 
-def _json_cell(value: float) -> Json:
-    return None if math.isnan(value) else json_number(value)
-
-
 def thin(n: int, lines: list[NDArray[np.float64]]) -> NDArray[np.intp]:
     """Return ascending indices of n steps: all, or of each part the extremes of each line."""
     if n <= SENT:
