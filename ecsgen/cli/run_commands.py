@@ -107,7 +107,7 @@ def check_run(
     if recorder.findings:
         context.exit(FINDINGS)
     if not recorder.n_calls:
-        raise UsageError(f"{target} ran no kernel of the package in {_package_folder()}")
+        raise UsageError(_nothing_ran(target))
     report.say(f"{recorder.n_calls} calls, nothing found", format)
 
 
@@ -125,8 +125,15 @@ def time_(context: click.Context, target: str) -> None:
     _run(target, texts, lambda world: timing(world, texts, times))
     click.echo(repr(times))
     if not times.table():
-        click.echo(f"{target} ran no kernel of the package in {_package_folder()}", err=True)
+        click.echo(_nothing_ran(target), err=True)
         context.exit(USAGE)
+
+
+def _nothing_ran(target: str) -> str:
+    return (
+        f"{target} ran no kernel of the package in {_package_folder()}; "
+        "other processes, as those of a sweep, are not looked at"
+    )
 
 
 def _package_folder() -> str:

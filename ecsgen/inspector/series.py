@@ -73,9 +73,16 @@ class Series:
         self._steps.append(self._time())
         for name in {*self._asked, *self._values}:
             values = self._values.setdefault(name, [None] * (len(self._steps) - 1))
-            values.append(self._sources[name]() if name in self._asked else None)
+            values.append(self._value(name) if name in self._asked else None)
         if len(self._steps) >= KEPT + KEPT // 10:
             self._drop(slice(0, len(self._steps) - KEPT))
+
+    def _value(self, name: str) -> Value:
+        """Return the value of a series; None for one that a checked run refuses."""
+        try:
+            return self.now(name)
+        except Exception:  # what the program itself calls is told
+            return None
 
     def _drop(self, part: slice) -> None:
         del self._steps[part]

@@ -35,6 +35,22 @@ def test_series_of_which_nobody_asked_are_not_computed() -> None:
         assert seen.inspector._series._values.keys() == {"boid"}
 
 
+def test_a_series_that_fails_has_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one whose reduction a checked run refuses: others go on, and so does the run."""
+    world = World()
+    world.spawn(1, particle={"life": -1})
+    with Inspected(world, step=lambda: None) as seen:
+        sources = seen.inspector._series._sources
+        monkeypatch.setitem(sources, "particle.expired", lambda: 1 / len(world.boid))
+        path = "series?names=particle.expired,particle"
+        assert seen.json(path) == {"steps": [0], "particle.expired": [None], "particle": [1]}
+        world.spawn(1, boid={})
+        seen.inspector._loop.do_steps()
+        seen.inspector._series.note()
+        answer = seen.json(path)
+        assert answer == {"steps": [0, 1], "particle.expired": [None, 1], "particle": [1, 1]}
+
+
 @pytest.mark.parametrize("name", ["wolf", "boid.clear", "boid.fly", "boid.collect", "ill.entity"])
 def test_only_series_are_called(name: str) -> None:
     world = World()
