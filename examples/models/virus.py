@@ -16,13 +16,7 @@ def network(made: Any, count: int, pairs: NDArray[Any], ill: NDArray[Any], seed:
     world = made.Network()
     world.seed = seed
     nodes = world.spawn(count, node={})
-    ends = np.concatenate([pairs, pairs[:, ::-1]])
-    ends = ends[ends[:, 0].argsort(kind="stable")]  # link by link, those of a node together
-    links = world.link.create_many(len(ends), to=nodes[ends[:, 1]])
-    within = ends[1:, 0] == ends[:-1, 0]
-    world.link.data.after[:-1][within] = links[1:][within]
-    first = np.append(True, ~within)
-    world.node.data.links[ends[first, 0]] = links[first]
+    world.link.create_many(len(pairs), a=nodes[pairs[:, 0]], b=nodes[pairs[:, 1]])
     world.node.data.state[ill] = made.State.ill
     return world
 

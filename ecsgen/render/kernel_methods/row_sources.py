@@ -325,6 +325,8 @@ class NeighbourJoin:
         """Return the expression for candidates' entities or ids, "" for fields that are columns."""
         if name == ENTITY and owner in self.components and self.components[owner].hides_owners:
             return f"{self.source.managers.manager(owner)}._owners_near()"
+        if self.near.via is not None and name == ID_SLOT and owner == self.near.via.component:
+            return f"link_ids({self.source.managers.manager(owner)})"
         data = self.source.managers.data(owner)
         ids = f"ids_of({data}._id_slot_column[: {data}._n], {data}._id_generation_column)"
         return ids if name == ID_SLOT else ""

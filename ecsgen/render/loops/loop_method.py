@@ -133,7 +133,8 @@ class LoopMethod(KernelMethod):
         lines = [line for join in self.neighbour_joins for line in self._join_lines(join)]
         if not source.is_world:
             return ["data = self.data", *lines]
-        is_found = any(join.near.is_in_space for join in self.neighbour_joins)
+        nears = [join.near for join in self.neighbour_joins]
+        is_found = any(near.is_in_space or near.via is not None for near in nears)
         return lines if is_found else [f"{source.variable} = {source.rows_expression}", *lines]
 
     def _join_lines(self, join: NeighbourJoin) -> list[str]:

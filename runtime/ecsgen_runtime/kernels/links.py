@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.handles import NIL, RowArray
+from ..base.handles import NIL, IdArray, RowArray
+from ..managers.policies.ids import ids_of
 from ..managers.policies.networks import Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
@@ -70,6 +71,16 @@ def network_of(
         cache[key] = versions, held, known
     result: NetworkRows = known
     return result
+
+
+def link_ids(network: Network) -> IdArray:
+    """Return the id of each row that is a link, kept until something changes. Follows `network_of`,
+    which drops what was kept."""
+    kept, data = network.data.link_index.kept, network.data
+    if "ids" not in kept:
+        kept["ids"] = ids_of(data._id_slot_column[: data.n], data._id_generation_column)
+    ids: IdArray = kept["ids"]
+    return ids
 
 
 def _are_same(rows: SourceRows, before: SourceRows) -> bool:

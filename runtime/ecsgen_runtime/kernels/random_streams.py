@@ -258,14 +258,21 @@ class RandomWords(dict[int, list[int]]):
 class PassWords:
     """Random words of one pass of a loop, made when they are asked for."""
 
-    __slots__ = ("_stream", "who")
+    __slots__ = ("_key", "_number", "_outer", "_stream")
 
     def __init__(self, who: int, number: int, key: int) -> None:
         """`who`: what tells the row, or the pass around, apart; `number`: which pass it is."""
-        self.who = _mixed(who ^ _mixed(number + _STEP & _ALL))
-        self._stream = _mixed(self.who ^ key)
+        self._outer, self._number, self._key = who, number, key
+        self._stream = -1
+
+    @property
+    def who(self) -> int:
+        """A number that tells the pass apart."""
+        return _mixed(self._outer ^ _mixed(self._number + _STEP & _ALL))
 
     def __getitem__(self, number: int) -> int:
+        if self._stream < 0:
+            self._stream = _mixed(self.who ^ self._key)
         return _mixed(self._stream + (number + 1) * _STEP & _ALL)
 
 
