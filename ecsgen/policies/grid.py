@@ -88,12 +88,19 @@ OCCUPANT = Policy(
 )
 UNOWNED_OCCUPANT = replace(
     OCCUPANT,
-    applies=lambda c: c.on is not None and c.owner == "none",
+    applies=lambda c: c.on is not None and c.owner == "none" and not c.knows_entities,
     manager_base="UnownedOccupant",
     rows_base="OccupantRows",
     losses=(),
     methods=(),
 )
 """on: rows stand on cells of a grid, by a field with the cell."""
+KNOWING_OCCUPANT = replace(
+    UNOWNED_OCCUPANT,
+    applies=lambda c: c.on is not None and c.knows_entities,
+    manager_base="KnowingOccupant",
+    manager_slots=("_grid", "_known_entities"),
+)
+"""Rows without owners that refer to entities as well."""
 
-POLICIES = (CELLS, OCCUPANT, UNOWNED_OCCUPANT)
+POLICIES = (CELLS, OCCUPANT, UNOWNED_OCCUPANT, KNOWING_OCCUPANT)

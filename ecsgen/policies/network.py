@@ -30,7 +30,7 @@ MUTUAL = replace(
 )
 KNOWS_ENTITIES = Policy(
     name="knows_entities",
-    applies=lambda c: c.knows_entities,
+    applies=lambda c: c.knows_entities and c.on is None,
     order=4,  # before what says that rows have no owners
     manager_base="KnowsEntities",
     manager_slots=("_known_entities",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -276,3 +277,45 @@ def test_few_references_are_found_without_a_search() -> None:
     assert not index.is_stale  # few changes are noted beside the sorted rows
     world.destroy(es[7])
     assert (index.is_stale, index.n_noted > 0, len(m)) == (False, True, 1998)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_without_owners_on_cells_and_with_settings(backend: Backend) -> None:
+    schema = """\
+component: Patch
+grid: {shape: [3]}
+fields: {wet: f64}
+---
+component: Mine
+owner: none
+destroy: callback
+on: {field: place, capacity: 2}
+fields: {place: id<Patch>, layer: {type: entity, on_delete: cascade}, load: f64}
+kernels: {fill: {steps: [load += settings.gain]}}
+---
+component: Link
+owner: none
+fields: {a: entity, b: entity, load: f64}
+network: {between: [a, b]}
+kernels: {fill: {steps: [load += settings.gain]}}
+---
+world: Field
+settings: {gain: {type: f64, default: 2}}
+"""
+    package = world_package(schema, f"mines_{backend}", backend)
+    world: Any = package.Field()
+    layers, places = world.entities.create_many(2), world.patch.grid.at_many([[1], [1]])
+    world.mine.create_many(2, place=places, layer=layers)
+    world.link.create(a=layers[0], b=layers[1])
+    world = copy.deepcopy(world)
+    world.entities.destroy(layers[0])
+    assert world.mine.data.layer.tolist() == [layers[1]]
+    assert world.mine.near(places[:1], 0).rows.tolist() == [0]
+    world.mine.fill()
+    world.link.fill()
+    assert (world.mine.data.load.tolist(), world.link.data.load.tolist()) == ([2], [2])
+    entities, patch = package.EntityManager(), package.PatchManager()
+    alone = package.MineManager(entities, patch, settings=package.FieldSettings(gain=3))
+    alone.create(layer=entities.create())
+    alone.fill()
+    assert alone.data.load.tolist() == [3]

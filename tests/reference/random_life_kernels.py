@@ -18,6 +18,7 @@ NUMBERS = (
     *("<own_row>v[<index>]", "t", "u[<index>]", "(1 if <own db> else <own m>)"),
     *("argmax(<own v>)", "argmin(<own c>)", "norm(<own v>)", "sum(vec(<own x>, t, <own m>))"),
     *("min(rotate(vec(<own e>, t), 0.5))", "(~<own m>)", "(<own m> & <own m>)"),
+    *("i64(<own due>)", "(<own took> / <own_row>took)", "i64(<own due> - <own_row>due)"),
     *("(<own m> | 3)", "(<own m> ^ -1)", "(<own m> << i32(<own m>))", "(<own m> >> 40)"),
 )
 """What is written for a number, where questions are asked too; `<name argument>` stands for what a
@@ -66,6 +67,8 @@ CONDITIONS = (
     *("<leaf> < <leaf>", "<leaf> <= <leaf>", "<leaf> != <leaf>", "<leaf> > <leaf>", "<own b>"),
     *("<exists>", "not (<exists>)", "(<own db> and <leaf> > 1)", "(<own b> or <exists>)"),
     "(<leaf> > 0 if <own b> else <own mate> != <own mate>)",
+    *("<own due> < <own_row>due", "<own took> != <own_row>took"),
+    "<own due> > settings.start - <own took>",
 )
 ASSIGNED = (
     *("<own v>[<index>] += f64(<number>)", "<own c>[<index>, <index>] = i32(<number>)"),
@@ -73,11 +76,15 @@ ASSIGNED = (
     *("u[<index>] += f64(<number>)", "u = u * 2 + <own v>", "t = f64(<number>)"),
     *("t -= f64(<number>)", "h = <handle entity>", "<own m> ^= i32(<leaf>)"),
     *("<own b> = <condition>", "<own mate> = <handle entity>", "<own e> /= f64(<number>)"),
+    *("<own due> += <own took>", "<own took> = <own due> - <own_row>due", "<own took> *= <own m>"),
+    *("<own took> = abs(-<own took>) * 3", "<own due> = max(<own_row>due, settings.start)"),
+    "<own took> = min(<own took>, <own_row>took) if <condition> else <own took>",
 )
 """Steps that assign to the row's own, to elements and to locals."""
 IN_TURNS = (
     *("<row>x = f32(<number>)", "<row>v[<index>] = f64(<number>)", "<row>mate = <own mate>"),
     *("<row>m ^= i32(<own m>)", "<row>v.x *= f64(<number>)", "<row>c[<index>, <index>] -= i32(1)"),
+    *("<row>took *= 2", "<row>due = <own due> - <own took>", "settings.start = <own due>"),
 )
 """Assignments to others in turns."""
 OF_NEIGHBOURS = (
@@ -110,8 +117,8 @@ derived: {dx: x * 2 + settings.gain, dn: norm(v) - dx, db: b or e > m + settings
 """
 SPACE = """\
 component: {name}
-{policies}space: {{field: at, wrap: [5, 0]}}
-fields: {{at: "f32[2]", {fields}}}
+{policies}space: {{field: at, wrap: {wrap}}}
+fields: {{at: {at}, {fields}}}
 """
 GRID = "component: {name}\n{policies}on: cell\nfields: {{cell: id<Patch>, {fields}}}\n"
 NO_LOCATION = "component: {name}\n{policies}fields: {{{fields}}}\n"
@@ -129,6 +136,7 @@ settings:
   tally: "i32[3]"
   seen: bool
   chief: entity
+  start: {{type: "datetime[s]", default: 1970-01-01T00:00:01}}
 kernels:
   times: {{over: Elk, steps: [Elk.e = tick // tick, Elk.b = tick + tick > tick * tick]}}
 """
@@ -140,7 +148,11 @@ class Land:
 
     is_grid: bool
     is_group: bool
+    axes: int = 2
+    """Those of a continuous space; one axis is a field without shape."""
     policies: dict[str, dict[str, str]] = field(default_factory=dict)
+    fates: dict[str, str] = field(default_factory=dict)
+    """What becomes of rows when the mate dies, by component."""
 
     @property
     def with_ids(self) -> list[str]:
@@ -148,25 +160,28 @@ class Land:
 
     def text(self, kernels: dict[str, str]) -> str:
         """The schema with kernels of components, and of the world by the name ""."""
-        fields = "x: {type: f32, default: 1.5}, e: f64, m: i32, b: bool, mate: entity"
-        fields += ', v: "f64[3]", c: "i32[2,2]"'
+        fields = "x: {type: f32, default: 1.5}, e: f64, m: i32, b: bool"
+        fields += ', v: "f64[3]", c: "i32[2,2]", due: "datetime[s]", took: "timedelta[s]"'
         fields += "".join(f", {name.lower()}: id<{name}>" for name in self.with_ids)
         parts = []
         for name, keys in self.policies.items():
             policies = "".join(f"{key}: {value}\n" for key, value in keys.items()) + DERIVED
             text = NO_LOCATION if name == "Elk" else GRID if self.is_grid else SPACE
             own = f"kernels:\n{kernels[name]}" if name in kernels else ""
-            parts.append(text.format(name=name, policies=policies, fields=fields) + own)
+            mate = f"mate: {{type: entity, on_delete: {self.fates[name]}}}"
+            at, wrap = ("f32", [5]) if self.axes == 1 else ('"f32[2]"', [5, 0])
+            known = {"name": name, "fields": f"{mate}, {fields}", "at": at, "wrap": wrap}
+            parts.append(text.format(policies=policies, **known) + own)
         pack = "groups: {pack: [Fox, Elk]}"
         pack = pack if self.is_group else "queries: {pack: {all: [Fox, Elk]}}"
-        parts.append(WORLD.format(fields=fields, pack=pack) + kernels[""])
+        parts.append(WORLD.format(fields=f"mate: entity, {fields}", pack=pack) + kernels[""])
         return "---\n".join(parts)
 
 
 def land(random: Random) -> Land:
     """Components with random policies that do not contradict each other."""
-    found = Land(random.random() < 0.4, random.random() < 0.3)
-    for name in OWNED:
+    found = Land(random.random() < 0.4, random.random() < 0.3, random.choice([1, 2, 2]))
+    for name, others in (("Fox", ["Elk", "Hare"]), ("Elk", ["Hare"]), ("Hare", [])):
         found.policies[name] = keys = {"lookup": random.choice(["sparse", "hash", "hash"])}
         is_grouped = found.is_group and name in PACK
         is_free = not is_grouped and not (found.is_grid and name in PLACED)
@@ -178,8 +193,15 @@ def land(random: Random) -> Land:
         is_told_apart = "instances" in keys  # those of one entity, by their ids
         keys |= {"ids": "true"} if is_told_apart or random.random() < 0.5 else {}
         keys |= random.choice([{}, {}, {"destroy": "callback"}, {"destroy": "manual"}])
+        required = [other for other in others if random.random() < 0.2]
+        keys |= {"requires": f"[{', '.join(required)}]"} if required else {}
+        is_manual = keys.get("destroy") == "manual"
+        found.fates[name] = "keep" if is_manual else random.choice(["keep", "clear", "cascade"])
     parted = {} if found.is_grid else _partition(random)
     found.policies["Rock"] = {"owner": "none", **random.choice([{}, parted])}
+    found.fates["Rock"] = random.choice(["keep", "clear", "cascade"])
+    if found.fates["Rock"] != "keep":
+        found.policies["Rock"] |= random.choice([{}, {"destroy": "callback"}])
     return found
 
 
@@ -373,12 +395,19 @@ class LifeText(StepText):
             to = [f"cell_at(Patch, coords({base}cell) + {step})"]
             to += [f"random_empty({mover})"]
             return f"{base}cell = {self.pick(to)}"
-        return f"{base}at += {self.pick(['0.5', f'{base}x', 'f32(random(2))'])}"
+        drawn = "f32(random())" if self.land.axes == 1 else "f32(random(2))"
+        return f"{base}at += {self.pick(['0.5', f'{base}x', drawn])}"
 
     def message(self) -> str:
         if self.turns and self.chance(0.4):
             return self.say(*IN_TURNS)
-        row, name = self.plain_row(), self.pick([*KINDS, "b", "mate"])
+        row, name = self.plain_row(), self.pick([*KINDS, "b", "mate", "due", "took"])
+        if name in ("due", "took"):
+            value = self.own("took" if name == "took" or self.turns else name)
+            way = self._way(row, name, ("+=", "-=") if value.endswith("took") else ("min", "max"))
+            if way in ("+=", "-="):
+                return f"{row}{name} {way} {value}"
+            return f"{row}{name} = {way}({row}{name}, {value})"
         if name == "mate":
             return f"{row}mate = {self.handle('entity', 0)}"
         if name == "b":

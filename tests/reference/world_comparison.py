@@ -14,6 +14,7 @@ from ecsgen_runtime.base.handles import NIL
 from ecsgen_testing.reference.run import Run
 from ecsgen_testing.reference.schema import Component, Field, Kernel, Schema
 from ecsgen_testing.reference.spaces import FIRST_CELL
+from ecsgen_testing.reference.values import TIMES
 from ecsgen_testing.reference.world import Change, Row, World
 from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import Generator
@@ -40,7 +41,8 @@ def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any
     world.patch.wrap = tuple((random.random(axes) < 0.5).tolist())
     for name, component in schema.components.items():
         if component.space:
-            manager(world, name).wrap = tuple(random.choice(SIZES, 2).tolist())
+            part = manager(world, name)
+            part.wrap = tuple(random.choice(SIZES, len(part.wrap)).tolist())
     entities = world.entities.create_many(count)
     for name, component in schema.components.items():
         if not component.shape:
@@ -83,11 +85,14 @@ def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
                 getattr(part, f"set_{field}")(k, tame(one, world, entities, random))
     for name, one in schema.settings.items():
         number = tame(one, world, entities, random)
-        is_within = np.ndim(number) or one.least <= number <= one.most
+        is_within = np.ndim(number) or one.type in TIMES or one.least <= number <= one.most
         setattr(world.settings, name, number if is_within else one.least)
 
 
 def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
+    if one.type in TIMES:
+        number = random.choice([0, 1, -2, 3, 2**62, -(2**63)], p=[0.2, 0.2, 0.2, 0.2, 0.1, 0.1])
+        return TIMES[one.type].type(int(number), "s") if number > -9 else None
     if one.shape:
         numbers = random.integers(-2, 3, one.shape)
         halves: list[Any] = (numbers / 2 if one.type[0] == "f" else numbers).tolist()

@@ -36,7 +36,7 @@ class SettingsPart(NamedTuple):
 
 def _settings_part(component: Component) -> SettingsPart:
     name, parameters = add_class_placeholder(component.settings), dict[str, str]()
-    if component.owner == "entity":
+    if component.owner == "entity" or component.knows_entities:
         parameters["entities"] = "EntityManager"
     if component.grid is not None:
         parameters["shape"] = "Sequence[SupportsIndex] | None = None"

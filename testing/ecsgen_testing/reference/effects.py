@@ -170,19 +170,19 @@ class Effects(Surroundings):
             owners: Container[object] = () if destroy == "manual" else self.despawned
             # callbacks are called last; managers that collect are told at once, of owners alone
             is_last = destroy == "callback"
-            fallen = self._fallen(name, rows) if is_last else set()
-            removed = [r for r in rows if r.is_dead or r.owner in owners or r.serial in fallen]
+            fallen = self._fallen(name, rows) if is_last else set[Row]()
+            removed = [r for r in rows if r.is_dead or r.owner in owners or r in fallen]
             first = [r for r in removed if (r in self.despawned if is_last else r.owner in owners)]
             self.world.remove(first)
             self.world.remove([row for row in removed if row not in first])
 
-    def _fallen(self, name: str, rows: list[Row]) -> set[int]:
-        """Clear fields that refer to who has died; return the serials of rows that go with them."""
-        fallen = set[int]()
+    def _fallen(self, name: str, rows: list[Row]) -> set[Row]:
+        """Clear fields that refer to who has died; return the rows that go with them."""
+        fallen = set[Row]()
         for field, effect in self.components[name].on_delete.items():
             for row in (row for row in rows if row.cells[field].one in self.despawned):
                 if effect == "cascade":
-                    fallen.add(row.serial)
+                    fallen.add(row)
                 else:
                     row.cells[field] = value("entity", 0)
         return fallen

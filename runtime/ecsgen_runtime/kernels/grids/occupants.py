@@ -15,7 +15,7 @@ from ...base.specialisation import NO_SLOTS
 from ...entities.entity_manager import EntityManagerBase
 from ...managers.manager import Manager
 from ...managers.policies.ids import stale_id_error
-from ...managers.policies.owners import Owned, Unowned
+from ...managers.policies.owners import KnowsEntities, Owned, Unowned
 from ...tables.columns import OwnedRows, Rows, owner_column
 from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
 from .grid_manager import GridManager
@@ -378,3 +378,13 @@ class UnownedOccupant(Occupant, Unowned):
     def __init__(self, grid: GridManager) -> None:
         self._set_grid(grid)
         super().__init__()
+
+
+class KnowingOccupant(UnownedOccupant, KnowsEntities):
+    """A manager whose rows occupy cells, have no owners and refer to entities."""
+
+    __slots__ = NO_SLOTS
+
+    def __init__(self, entities: EntityManagerBase, grid: GridManager) -> None:
+        self._set_grid(grid)
+        KnowsEntities.__init__(self, entities)
