@@ -15,6 +15,7 @@ from PIL import Image
 
 from ecsgen.inspector import Film, View, map_links, picture, serve
 from tests.inspector.test_inspector_film import facts_of, open_film, opened, wrong
+from tests.inspector.test_inspector_page import Ticking
 from tests.support.inspector_client import Inspected
 from tests.support.world_package import world_package
 
@@ -220,3 +221,48 @@ def test_links_in_a_browser(opened: Any, tmp_path: Path) -> None:
     assert opened.evaluate(drawn, [97, 23]) == 120
     assert opened.evaluate(drawn, [50, 20]) == 0
     assert wrong == []
+
+
+def grey(page: Any) -> int:
+    """Return how many pixels of the map have the colour of a line on paper."""
+    shot = Image.open(BytesIO(page.locator("[data-map]").screenshot())).convert("RGB")
+    return int((np.array(shot) == 255 - round(127 * 120 / 255)).all(-1).sum())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("has_card", [False, True])
+def test_links_on_the_page(opened: Any, has_card: bool) -> None:
+    """They are drawn on a plain canvas, and by WebGL."""
+    script = (Path(picture.__file__).parent / "page" / "renderer.js").read_text()
+    if has_card:
+        script = script.replace("!SOFTWARE.test(name)", "true")
+        body = {"body": script, "content_type": "text/javascript"}
+        opened.route("**/static/renderer.js", lambda route: route.fulfill(**body))
+    wrong.clear()
+    ticking = Ticking(village(), view=View(links="knows"))
+    opened.goto(ticking.inspector.url)
+    opened.wait_for_selector("[data-map='4']")
+    assert "2 links" in opened.inner_text("main .facts")
+    assert ("without a graphics card" in opened.inner_text("main .facts")) != has_card
+    opened.wait_for_timeout(100)
+    assert grey(opened) > 50
+    opened.select_option("[data-choice='links']", "")
+    for _ in range(100):
+        if "links" not in opened.inner_text("main .facts"):
+            break
+        opened.wait_for_timeout(50)
+    assert grey(opened) == 0
+    opened.unroute_all()
+    opened.goto("about:blank")
+    ticking.close()
+    assert wrong == []
+
+
+@pytest.mark.browser
+def test_the_page_opens_with_the_layer_of_a_view(opened: Any) -> None:
+    ticking = Ticking(village(), view=View(map="room", layer=3))
+    opened.goto(ticking.inspector.url)
+    opened.wait_for_selector("[data-map='24']")
+    assert opened.locator("[data-choice='layer']").input_value() == "3"
+    opened.goto("about:blank")
+    ticking.close()

@@ -64,8 +64,8 @@ function remembered(path) {
 
 // Where a page without an address opens: what the view shows.
 function firstPage() {
-  const { map, color, size, direction, charts } = app.world.view;
-  if (app.world.maps.length && (map ?? color ?? size ?? direction)) return "#/map";
+  const { map, color, size, direction, links, layer, charts } = app.world.view;
+  if (app.world.maps.length && (layer || (map ?? color ?? size ?? direction ?? links))) return "#/map";
   return charts.length ? "#/charts" : "#/entities";
 }
 
