@@ -274,7 +274,7 @@ def make_layer(copied: Copied, *, has_ids: bool = True) -> Layer:
     columns: dict[str, Cells] = {}
     if places is not None and links is not None:
         network, numbers, head["links_of"] = links
-        pairs = places_of_links(numbers, places.reshape(len(places), -1), rows)
+        pairs = places_of_links(numbers, places.reshape(-1, len(head["wrap"])), rows)
     if places is not None:
         places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
         described.append(_column("place", places, "f32"))

@@ -97,6 +97,17 @@ def test_lines_between_places() -> None:
     assert maps["room"] == []
 
 
+@pytest.mark.parametrize("name", ["person", "guests", "lodger"])
+def test_worlds_without_points_or_links(name: str) -> None:
+    world = world_package(VILLAGE, "linked_village").Village()
+    for count in (0, 2):
+        world.spawn(count, person={"home": (1, 2)})
+        with Inspected(world) as inspected:
+            assert inspected.get(f"points/{name}?links=knows").status == 200
+        assert len(film(View(map=name), world).html()) > 1000
+        assert shown(world, View(map=name)).shape == (100, 200, 3)
+
+
 def test_what_is_no_link() -> None:
     world = village()
     first, second, third, fourth = world.person.data.entity.tolist()
