@@ -54,8 +54,8 @@ class Times:
 
     def __init__(self) -> None:
         self._begun, self._ended = perf_counter_ns(), 0
-        self._sums: list[tuple[str, dict[str, _Sums]]] = []
-        """By name; each by schedule."""
+        self._sums: dict[str, dict[str, _Sums]] = {}
+        """By name; each by schedule. Those of several worlds are added up."""
         self._schedules = [""]
 
     def end(self) -> None:
@@ -64,7 +64,7 @@ class Times:
 
     def restart(self) -> None:
         """Forget all times, and begin anew."""
-        for _, sums_within in self._sums:
+        for sums_within in self._sums.values():
             sums_within.clear()
         self._begun = perf_counter_ns()
 
@@ -82,7 +82,7 @@ class Times:
                 sums.rows,
                 sums.total / sums.rows if sums.rows else 0.0,
             )
-            for name, sums_within in self._sums
+            for name, sums_within in self._sums.items()
             for within, sums in sums_within.items()
         ]
         return sorted(times, key=lambda time: -time.seconds)
@@ -111,8 +111,7 @@ class Times:
 
     def wrap(self, name: str, count: Callable[[], int], function: Method) -> Replacement:
         """Return what adds its time to a function; `count`: gives how many rows it runs over."""
-        sums_within: dict[str, _Sums] = {}
-        self._sums.append((name, sums_within))
+        sums_within = self._sums.setdefault(name, {})
         schedules, now = self._schedules, perf_counter_ns
 
         def measured(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

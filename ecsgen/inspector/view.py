@@ -85,7 +85,7 @@ class Camera:
         chosen = {role: name for role in ROLES if (name := getattr(view, role)) is not None}
         self._layer = view.layer
         if self.map is None:
-            if chosen:
+            if chosen or view.links:
                 raise ValueError("view: nothing has a place, so there is no map to colour")
             return
         for name in chosen.values():

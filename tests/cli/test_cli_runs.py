@@ -42,6 +42,11 @@ def exits(code=None):
     steps_world.spawn(1, person={"hours": 1})
     steps_world.person.work()
     sys.exit(code)
+def several():
+    for _ in range(3):
+        world = World()
+        world.spawn(1, person={"hours": 1})
+        world.person.work()
 def exits_with_3():
     exits(3)
 def finds_and_fails():
@@ -95,6 +100,12 @@ def test_ends_of_programs(ecsgen: Project) -> None:
     ran = ecsgen("check-run", "program:is_told", "--format", "json")
     (entry,) = json.loads(ran.out, parse_constant=pytest.fail)
     assert (ran.status, entry["value"]) == (1, "Infinity")
+
+
+def test_times_of_several_worlds_are_one_line(ecsgen: Project) -> None:
+    ran = ecsgen("time", "program:several")
+    line, end = ran.out.split("\n")[1:]
+    assert (line.split()[:2], end) == (["Person.work", "3"], "")
 
 
 def test_copies_and_pickles(ecsgen: Project) -> None:
