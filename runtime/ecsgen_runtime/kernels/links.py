@@ -76,10 +76,10 @@ def network_of(
 def link_ids(network: Network) -> IdArray:
     """Return the id of each row that is a link, kept until something changes. Follows `network_of`,
     which drops what was kept."""
-    kept, data = network.data.link_index.kept, network.data
-    if "ids" not in kept:
-        kept["ids"] = ids_of(data._id_slot_column[: data.n], data._id_generation_column)
-    ids: IdArray = kept["ids"]
+    cache, data = network.data.link_index.kept, network.data
+    if "ids" not in cache:
+        cache["ids"] = ids_of(data._id_slot_column[: data.n], data._id_generation_column)
+    ids: IdArray = cache["ids"]
     return ids
 
 
