@@ -408,6 +408,8 @@ class StepChecker:
         if field in tree.walk(value):
             message = "several rows may mean the same one, and each would read it as it was"
             hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
+            if any(map(tree.draws_numbers, tree.walk(read))):
+                hint = f"it is drawn anew on each side: draw it into a local before; or {turns}"
             raise KernelError("E811", message, node, hint)
         component = self._scope.reference_scope.components.get(target.component)
         if component is not None and component.on is not None and component.on.field == target.name:
