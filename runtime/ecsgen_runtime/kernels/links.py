@@ -76,7 +76,8 @@ def network_of(
 def link_ids(network: Network) -> IdArray:
     """Return the id of each row that is a link, kept until something changes. Follows `network_of`,
     which drops what was kept."""
-    cache, data = network.data.link_index.kept, network.data
+    cache = network.data.link_index.kept
+    data: Any = network.data  # rows with ids
     if "ids" not in cache:
         cache["ids"] = ids_of(data._id_slot_column[: data.n], data._id_generation_column)
     ids: IdArray = cache["ids"]
