@@ -23,6 +23,7 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 """Python modules whose functions kernels have under bare names."""
 
 _CHOICE: Final = "write a choice as `a if c else b`"
+_EQUAL: Final = "one `=` assigns, `==` compares"
 _STEPS: Final = (
     "steps are assignments, if, for, while, return, break, continue, pass, "
     "die, destroy, spawn, add and remove"
@@ -81,6 +82,8 @@ _LETTERS: Final = (
     (r"\?", _CHOICE),
     (r"\bthen\b", _CHOICE),
     (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
+    (r"^\s*(if|elif|while)\b[^(]*[^=!<>(]=(?!=)", _EQUAL),
+    (r"^\s*else\s+if\b", "write 'elif'"),
     (r"^\s*(if|elif|else|for|while)\b[^:]*$", "end the line with ':' and indent its steps below"),
     (r"^\s*(elif\b|else\s*:)", "it goes on from an 'if' of the same text, at the same indentation"),
     (r"\belif\b", "write `a if c else b if d else e`"),
@@ -94,7 +97,9 @@ def of_syntax(text: str, is_step: bool) -> str:
     """Return a hint for a text that Python's parser rejects."""
     if not is_step and re.match(r"\s*if\b", text):
         return _CHOICE
-    return next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
+    hint = next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
+    is_equal = not is_step and re.search(r"^[^(]*[^=!<>(]=(?!=)", text)
+    return hint or (_EQUAL if is_equal else "")
 
 
 def of_statement(statement: ast.stmt) -> str:
@@ -110,12 +115,14 @@ def of_statement(statement: ast.stmt) -> str:
         case ast.Break() | ast.Continue():
             return "it stands in a loop; 'return' ends the row's steps"
         case ast.Expr(ast.Compare()):
-            return "one `=` assigns, `==` compares"
+            return _EQUAL
         case ast.Expr(ast.Call(ast.Name(name), arguments) as call):
             if name not in _DESPAWN_WORDS:
                 return did_you_mean(name, COMMANDS) or _STEPS
             call.func = ast.Name("destroy" if arguments else "die")
             return f"write `{ast.unparse(call)}`"
+        case ast.Expr(ast.Name(name)) if name in COMMANDS:
+            return f"write `{name}(…)`" if name != "die" else "write `die()`"
         case ast.Expr(ast.Call(ast.Attribute(attr=name))):
             return f"nothing here has {quote(name)}: numbers are assigned, as in `x += 1`"
     return _STEPS

@@ -287,6 +287,7 @@ class Scope:
             if SETTINGS in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
             hint = did_you_mean(node.attr, known)
+            hint = hint or f"declare it in the world, as in `settings: {{{node.attr}: f64}}`"
             raise KernelError("E802", f"there is no setting {quote(node.attr)}", node, hint)
         type_, text = value_type(known[node.attr].type), known[node.attr].type.text
         if type_ is None:

@@ -163,7 +163,7 @@ class _NeighbourhoodBuilder:
         """Build a neighbourhood of all rows; None if nothing says of which."""
         key, components = self._key, self._context.members
         if not key.among:
-            hint = "as in `among: Store` for all of its rows"
+            hint = "write `near: 3`, or `near: {among: Store}` for all rows of Store"
             self._diagnostics.add("E813", "neighbours need a radius", self._mark, hint=hint)
             return None
         for what, is_given in (("hood", key.hood), ("center", key.center is not None)):

@@ -29,6 +29,7 @@ _KEYS: Final = {
     "params": "args",
     "body": "steps",
     "extends": "bundles",
+    **dict.fromkeys(("average", "avg"), "mean"),
 }
 """Unknown key → the key that was meant."""
 
@@ -58,6 +59,10 @@ def _hint_of_value(location: Path, node: Node) -> str:
         return f"did you mean {quote(_VALUES[key, value])}?"
     if key == "fields" and isinstance(value, list):
         return "write each field as `name: type`"
+    if key == "fields" and isinstance(value, str):
+        return "write `name: type`, with a space behind the colon"
+    if location[:1] == ("kernels",) and len(location) == 2 and isinstance(value, str):
+        return "write the steps below a key `steps`"
     if key in ("tags", "requires", "renamed_from", "removed") and isinstance(value, str):
         item = value if key in ("tags", "requires") else f'"{value}"'
         return f"did you mean {quote(f'[{item}]')}?"

@@ -147,6 +147,8 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z_][\w<>\[\]. -]*")
 KINDS: Final = ("component", "enum", "world")
 _TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 _SCANNER_GAVE_UP: Final = "exceeded maximum nesting depth"  # libyaml, from 0.2.6 on
+_COLON: Final = "put a text that holds a colon and a space in quotes"
+_COLUMN: Final = "all keys of a mapping begin in the same column"
 _TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
 
 _BEST_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -338,6 +340,9 @@ class Builder:
         hint = ""
         if _TYPE_WITH_SHAPE.match(text, max(0, index - 1)):
             hint = 'inside braces a type with a shape needs quotes, as in "f32[3]"'
+        if not hint and problem.startswith("mapping values are not allowed"):
+            is_first = _PLAIN_KEY.fullmatch(before[-1].strip()) is not None
+            hint = _COLUMN if is_first else _COLON
         self._add("E205", f"not valid YAML: {problem or 'it ends too early'}", mark, hint)
 
     def _without_colon(self, error: yaml.MarkedYAMLError, found_on: int) -> int:
