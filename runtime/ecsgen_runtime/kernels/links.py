@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import NIL, IdArray, RowArray
-from ..managers.policies.ids import ids_of
 from ..managers.policies.networks import Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
@@ -77,9 +76,9 @@ def link_ids(network: Network) -> IdArray:
     """Return the id of each row that is a link, kept until something changes. Follows `network_of`,
     which drops what was kept."""
     cache = network.data.link_index.kept
-    data: Any = network.data  # rows with ids
     if "ids" not in cache:
-        cache["ids"] = ids_of(data._id_slot_column[: data.n], data._id_generation_column)
+        rows: Any = network  # which have ids
+        cache["ids"] = rows.ids_by_row()
     ids: IdArray = cache["ids"]
     return ids
 
