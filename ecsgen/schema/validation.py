@@ -68,9 +68,11 @@ def _hint_of_value(location: Path, node: Node) -> str:
         return f"did you mean {quote(f'[{item}]')}?"
     if location[:1] == ("bundles",) and len(location) == 3 and value is None:
         return "write `{}` for the defaults"
-    if location[:1] == ("queries",) and len(location) == 2 and isinstance(value, list):
+    is_query = location[:1] == ("queries",) and len(location) == 2
+    if isinstance(value, list) and (is_query or location == ("grid",)):
         listed = ", ".join(str(item.value) for item in value)
-        return f"did you mean {quote(f'{{all: [{listed}]}}')}?"
+        key = "all" if is_query else "shape"
+        return f"did you mean {quote(f'{{{key}: [{listed}]}}')}?"
     return ""
 
 
