@@ -203,7 +203,7 @@ class KernelFunction(FunctionBuilder):
             f"{low} = {start} + {radius} if {inner} else {end}",
             f"{high} = {end} - {radius} if {inner} else {end}",
             f"for {position} in range({low}, {high}):",
-            f"    {row} = np.uintp({position})  # of what is not below 0 no sign is asked",
+            f"    {row} = np.uintp({position})  # unsigned: numba tests no sign",
             *(f"    {line}" for line in [*known, *inside.statements]),
             f"if {inner} and {axes}.wraps_z:",
             f"    for {edge} in range({2 * radius}):",
@@ -237,7 +237,7 @@ class KernelFunction(FunctionBuilder):
                 *(f"    {line}" for line in strips),
             ]
         delivery = [f"for {self.index} in range({rows}):", *(f"    {x}" for x in listed.delivery)]
-        declared = [f"{row}: Any  # with a sign or without one"]
+        declared = [f"{row}: Any  # signed or unsigned"]
         declared += [f"{name}: Any" for name in self.annotated]
         return [*declared, *setup, *strips, *(delivery if listed.delivery else [])]
 
