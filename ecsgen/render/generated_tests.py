@@ -79,7 +79,7 @@ def world_tests(parts: WorldContext, package: str) -> str:
     tests = ["archetypes", *(member.module for member in (*parts.components, *parts.unowned))]
     modules = {
         **imported_by_tests(package),
-        **dict.fromkeys((name, *map(add_placeholder, parts.exports)), package),
+        **dict.fromkeys((name, *map(add_placeholder, parts.exports), *parts.enums), package),
         **dict.fromkeys((f"test_{test}" for test in tests), "."),
     }
     context = BlockRenderer(parts, filled=", ".join(filled)).context

@@ -438,6 +438,17 @@ class TestBundles(world_features.BundleCases):
             "weapon",
         ),
     }
+    values: ClassVar = {
+        "armed": {
+            "health": {"points": 80.0, "recovery": 0.5},
+            "weapon": {"reach": (0.0, 2.0), "name": "sword"},
+        },
+        "hero": {
+            "health": {"points": 100.0, "recovery": 0.5},
+            "point_mass": {"mass": 80.0},
+            "weapon": {"reach": (0.0, 2.0), "name": "sword"},
+        },
+    }
 
 
 class TestQueries(queries.QueryCases):

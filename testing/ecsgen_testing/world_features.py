@@ -116,15 +116,17 @@ class BundleCases(UnlimitedWorldTests):
     bundles: ClassVar[Mapping[str, tuple[str, ...]]]
     """By bundle, the components that it spawns."""
 
-    def values(self, bundle: str, module: str) -> Mapping[str, Any]:
+    values: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    """By bundle and component, the values of its fields."""
+
+    def values_of(self, bundle: str, module: str) -> Mapping[str, Any]:
         """Return the fields of a component that a bundle has values for."""
-        values: Mapping[str, Any] = self.world().BUNDLE_VALUES.get(bundle, {}).get(module, {})
-        return values
+        return self.values.get(bundle, {}).get(module, {})
 
     def takes_repeats(self, bundle: str) -> bool:
         """Return False if all entities of a bundle would have the same value of a unique field."""
         subjects = self.subjects.items()
-        return not any({*s.hidden()} & {*self.values(bundle, module)} for module, s in subjects)
+        return not any({*s.hidden()} & {*self.values_of(bundle, module)} for module, s in subjects)
 
     def test_a_bundle_spawns_its_components(self) -> None:
         for bundle, modules in self.bundles.items():
@@ -140,8 +142,17 @@ class BundleCases(UnlimitedWorldTests):
                 if module in self.subjects:
                     manager = getattr(w, module)
                     rows = manager.require_many(es).tolist()
-                    expected = self.subjects[module].read(self.values(bundle, module))
+                    expected = self.subjects[module].read(self.values_of(bundle, module))
                     assert all(same(manager.row(row), expected) for row in rows)
+                self.check_values(bundle, module, w, es)
+
+    def check_values(self, bundle: str, module: str, w: Any, es: Any) -> None:
+        """Assert that entities have the values of a bundle, also in chunks."""
+        values, other = self.values_of(bundle, module), self.world()
+        (e,) = other.spawn(1, **{module: values})
+        for name in values:
+            wanted = getattr(getattr(other[e], module), name)
+            assert all(same(getattr(getattr(w[each], module), name), wanted) for each in es)
 
     def test_a_bundle_takes_columns_or_a_row_for_each_component(self) -> None:
         for bundle, modules in self.bundles.items():
@@ -152,7 +163,7 @@ class BundleCases(UnlimitedWorldTests):
                 self.check_samples(w, module, es, range(3))
                 es = spawn(2, **{module: subject.row(**row)})
                 self.check_samples(w, module, es, [1, 1])
-                values = self.values(bundle, module)
+                values = self.values_of(bundle, module)
                 for name in {*values} & {*row}:  # what the call says wins, field by field
                     (e,) = spawn(1, **{module: {name: row[name]}})
                     manager = getattr(w, module)
