@@ -33,7 +33,7 @@ kernels:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_each_kind_has_its_own_rows(backend: str) -> None:
+def test_each_kind_has_its_own_rows(backend: Backend) -> None:
     world = world_package(SCHEMA, f"nobodys_{backend}", backend).World()
     world.spawn(4, tree={"age": [0, 1, 2, 3]})
     world.autumn()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package
 
 SCHEMA = """\
@@ -34,7 +34,7 @@ kernels:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("dead", [0, 4])
-def test_messages_reach_who_was_chosen(backend: str, dead: int) -> None:
+def test_messages_reach_who_was_chosen(backend: Backend, dead: int) -> None:
     world = world_package(SCHEMA, f"chosen_{backend}", backend).World()
     born = world.spawn(20, kid={})
     world.entities.destroy_many(born[:dead])
@@ -46,7 +46,7 @@ def test_messages_reach_who_was_chosen(backend: str, dead: int) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_another_may_take_the_name(backend: str) -> None:
+def test_another_may_take_the_name(backend: Backend) -> None:
     world = world_package(SCHEMA, f"chosen_{backend}", backend).World()
     born = world.spawn(20, kid={})
     world.kid.data.mate = born[3]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import StructureLockedError
 
-from ecsgen.config import BACKENDS
+from ecsgen.config import BACKENDS, Backend
 from tests.reference.test_judge import OTHERS, Text, check_all
 from tests.reference.test_judge import SCHEMA as JUDGED
 from tests.support.world_package import world_package
@@ -69,7 +69,7 @@ kernels:
 """
 
 
-def town(backend: str) -> Any:
+def town(backend: Backend) -> Any:
     """A world of them whose values are no numbers, endless, and on both sides of conditions."""
     world, random = world_package(
         SCHEMA, f"passing_{backend}", backend
@@ -198,7 +198,7 @@ def test_where_none_passes_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_locked_managers_are_refused_where_none_passes(backend: str) -> None:
+def test_locked_managers_are_refused_where_none_passes(backend: Backend) -> None:
     world = town(backend)
     world.ant.data.k[:] = 0
     with world.ant.locked(), pytest.raises(StructureLockedError):
