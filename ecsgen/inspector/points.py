@@ -316,10 +316,10 @@ def one_layer(layers: Layer, number: int) -> Layer:
     if "place" not in columns:
         cells = {role: values[..., number::depth] for role, values in columns.items()}
         return Layer(head | {"n": across * up}, cells)
-    links = columns.pop(LINKS, None)
     is_there = np.floor(columns["place"][2]) == number
-    points = {role: values[..., is_there] for role, values in columns.items()}
-    if links is not None:
+    points = {role: values[..., is_there] for role, values in columns.items() if role != LINKS}
+    if LINKS in columns:
+        links = columns[LINKS]
         are_there = (np.floor(links[2]) == number).reshape(-1, 2).all(1)
         points[LINKS] = links[:, are_there.repeat(2)]
     return Layer(head | {"n": int(is_there.sum())}, points)
