@@ -20,6 +20,7 @@ export class Grid {
     this.isLaid = false; // out, before which nobody knows how many rows to ask for
     this.latest = new Latest();
     this.#build(label);
+    this.#markSort();
     this.observer = new ResizeObserver(() => this.#fit());
     this.observer.observe(this.node);
   }
@@ -73,7 +74,16 @@ export class Grid {
     else if (!this.desc) this.desc = true;
     else [this.sort, this.desc] = ["", false];
     this.sorted?.(this.sort, this.desc);
+    this.#markSort();
     this.#want();
+  }
+
+  // At once, for rows in another order can take a while.
+  #markSort() {
+    for (const [place, head] of this.heads.entries()) {
+      const way = this.desc ? "descending" : "ascending";
+      head.setAttribute("aria-sort", this.columns[place].key === this.sort ? way : "none");
+    }
   }
 
   get #inSight() {
@@ -129,10 +139,6 @@ export class Grid {
     this.space.style.setProperty("height", `${height}px`);
     say(this.table.caption ?? this.table.createCaption(), n === 0 ? "no rows" : "");
     this.node.setAttribute("aria-rowcount", n + 1);
-    for (const [place, head] of this.heads.entries()) {
-      const way = this.desc ? "descending" : "ascending";
-      head.setAttribute("aria-sort", this.columns[place].key === this.sort ? way : "none");
-    }
     const first = this.#first;
     const shown = Math.min(n - first, this.#inSight + 1);
     while (this.body.rows.length > shown) this.body.lastChild.remove();
