@@ -15,6 +15,7 @@ from ecsgen.kernels.operations import (
     DRAWS,
     EXISTS,
     FUNCTIONS,
+    GRID_FUNCTIONS,
     MAX_VECTOR,
 )
 from ecsgen.model.types import SCALARS
@@ -74,6 +75,7 @@ NULL: Final = "write `0`, the null entity or id"
 _LISTED: Final = 12
 """Most names that a hint lists."""
 _NULLS: Final = frozenset(("nil", "none", "null"))
+_CALLED: Final = {**FUNCTIONS, **DRAWS, **GRID_FUNCTIONS, **AGGREGATES}
 _TIME_STEPS: Final = frozenset(["deltat", "delta", "deltatime", "dt", "elapsed", "timestep"])
 
 _LETTERS: Final = (
@@ -196,6 +198,15 @@ def of_member(name: str, enums: Iterable[tuple[str, str]]) -> str:
     plain = name.casefold()
     written = [f"`{enum}.{member}`" for enum, member in enums if member.casefold() == plain]
     return f"write {' or '.join(written)}" if written else ""
+
+
+def of_word(name: str) -> str:
+    """Return a hint for a name that is infinity or a function's."""
+    if name.casefold() in ("inf", "infinity"):
+        return "write a large number, as in `1e300`"
+    if name in _CALLED:
+        return f"write its brackets, as in `{name}({'…' if _CALLED[name].arity else ''})`"
+    return ""
 
 
 def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], more: str) -> str:

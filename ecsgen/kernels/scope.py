@@ -210,7 +210,7 @@ class Scope:
         declared = f"an argument is declared by `args: {{{node.id}: f32}}`"
         known = tuple(self._values())
         hint = hints.of_name(node.id, self.members, known, "" if is_no_argument else declared)
-        return did_you_mean(node.id, self.names()) or hint
+        return hints.of_word(node.id) or did_you_mean(node.id, self.names()) or hint
 
     def _owner_of(self, name: str) -> str:
         for component in self.components.values():

@@ -351,6 +351,8 @@ def _mismatch(shown: str, wanted: Type, node: ast.expr) -> KernelError:
         hint = "compare it with something, as in `x != 0`"
     elif shown.startswith(("datetime[", "timedelta[")) and wanted.is_number:
         hint = "i64(…) counts the units of a time"
+    elif wanted.is_handle and shown.startswith(("entity", "id<")):
+        hint = f"give it the type {shown}"
     elif wanted.is_number and not shown.startswith(("entity", "id<")):
         hint = f"write {wanted.scalar}(…) to convert it"
     return KernelError("E803", f"{shown} cannot be assigned to {wanted}", node, hint)

@@ -29,6 +29,8 @@ _KEYS: Final = {
     "params": "args",
     "body": "steps",
     "extends": "bundles",
+    "enums": "enum: Color",
+    "members": "values",
     **dict.fromkeys(("average", "avg"), "mean"),
 }
 """Unknown key → the key that was meant."""
@@ -176,6 +178,8 @@ def _report(
         known = [] if model is None else _keys(model)
         meant = _KEYS.get(unknown.casefold())
         hint = f"did you mean {quote(meant)}?" if meant else did_you_mean(unknown, known)
+        if location[-2:-1] == ("near",) and isinstance(node.value, int | float | str):
+            hint = hint or f"write `near: {{{unknown}: {{radius: {node.value}}}}}`"
         hint = hint_at_comma(diagnostics, mark) or hint
     else:
         code, must, hint = _wanted(error, location, node)
