@@ -29,6 +29,11 @@ _STEPS: Final = (
     "steps are assignments, if, for, while, return, break, continue, pass, "
     "die, destroy, spawn, add and remove"
 )
+_NO_OUTPUT: Final = (
+    "kernels have no output: assign to a field and look at its column, "
+    "or trace a row in a checked run"
+)
+UNCLOSED: Final = "a text begins here and has no end: close the quote, as in 'a'"
 _LINES: Final = "write 'elif' and 'else' on lines of their own, in a text that begins with `|`"
 _INSTEAD: Final = {
     name: text
@@ -119,6 +124,8 @@ def of_statement(statement: ast.stmt) -> str:
         case ast.Expr(ast.Compare()):
             return _EQUAL
         case ast.Expr(ast.Call(ast.Name(name), arguments) as call):
+            if name == "print":
+                return _NO_OUTPUT
             if name not in _DESPAWN_WORDS:
                 return did_you_mean(name, COMMANDS) or _STEPS
             call.func = ast.Name("destroy" if arguments else "die")
@@ -223,6 +230,24 @@ def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], m
         return member
     listed = ", ".join(known[:_LISTED]) + ", …" * (len(known) > _LISTED)
     return ", and ".join(filter(None, (f"there are {listed}" if known else "", more)))
+
+
+def of_aggregate(name: str, node: ast.AST) -> str:
+    """Return a hint for an aggregate, or a loop, of a kernel without neighbours."""
+    near = "give the kernel near: a radius"
+    match node:
+        case ast.Call(args=[value], keywords=[]) if name in (
+            "count",
+            "max",
+            "mean",
+            "min",
+            "sum",
+        ) and "other" not in names_in(value):
+            return (
+                f"for those near {near}; for all rows write a reduction, "
+                f"`{name}: {ast.unparse(value)}`, and read it in a kernel of the world"
+            )
+    return near
 
 
 def of_list(elements: Sequence[ast.expr]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.hints import names_in
+from ecsgen.kernels import hints
 from ecsgen.kernels.operations import AGGREGATES
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
@@ -152,7 +152,7 @@ class NeighbourScopes:
 
     def is_named_in(self, node: ast.AST) -> bool:
         """Return True if an expression names neighbours other than those of loops."""
-        return not names_in(node).isdisjoint(self.names - self.loops.keys())
+        return not hints.names_in(node).isdisjoint(self.names - self.loops.keys())
 
     def name(self, node: ast.Name) -> tree.Expression:
         """Return the expression for one of `names`. Raises E813 and E802."""
@@ -233,7 +233,7 @@ class NeighbourScopes:
     def nearest(self, node: ast.expr) -> str:
         """Return the text of an aggregate that takes the nearest of the neighbours in a target, or
         any of them without a common space."""
-        near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
+        near = next(self.by_name[name] for name in hints.names_in(node) if name in self.by_name)
         is_entity = near.name == tree.OTHER and near.owner_component is not None
         which = "choice" if near.offset_type is None else "nearest"
         return f"{which}({near.name}.entity)" if is_entity else f"{which}({near.name})"
@@ -284,7 +284,7 @@ def is_aggregate(node: ast.Call, name: str) -> bool:
 def no_neighbours(name: str, node: ast.AST) -> KernelError:
     """Return the error of a question, or a loop, of a kernel without neighbours."""
     message = f"{quote(name)} needs neighbours, and this kernel has none"
-    return KernelError("E813", message, node, "give the kernel near: a radius")
+    return KernelError("E813", message, node, hints.of_aggregate(name, node))
 
 
 def type_aggregate(

@@ -100,7 +100,10 @@ class SourceText:
             tree = ast.parse(text, mode=mode)
         except SyntaxError as error:
             node = _place_of_error(error, text)
-            hint = _INDENTATION if isinstance(error, IndentationError) else ""
+            if isinstance(error, IndentationError):
+                hint = _INDENTATION
+            elif error.msg.startswith("unterminated string"):
+                hint = hints.UNCLOSED
         except (ValueError, RecursionError, MemoryError):
             pass  # a NUL, or nested deeper than Python's own parser goes
         else:

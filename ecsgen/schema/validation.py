@@ -6,6 +6,7 @@ of later checks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args, get_origin
 
@@ -31,6 +32,7 @@ _KEYS: Final = {
     "extends": "bundles",
     "enums": "enum: Color",
     "members": "values",
+    "hood": "near: {radius: 1, hood: moore}",
     **dict.fromkeys(("average", "avg"), "mean"),
 }
 """Unknown key → the key that was meant."""
@@ -76,6 +78,13 @@ def _hint_of_value(location: Path, node: Node) -> str:
         key = "all" if is_query else "shape"
         return f"did you mean {quote(f'{{{key}: [{listed}]}}')}?"
     return ""
+
+
+def _hint_of_over(kernel: Node) -> str:
+    """Return a hint for a kernel of the world that does not tell its rows."""
+    first = re.search(r"\b([A-Z]\w*)\.[a-z]", str(kernel.plain()))
+    shown = first[1] if first else "Component"
+    return f"write `over: {shown}`, or the name of a query or group, whose rows it goes over"
 
 
 _TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED, ONE, EACH)
@@ -166,6 +175,7 @@ def _report(
         first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
         mark = key_mark(document, *location[:-1]) if location[:-1] else first
         code, message = "E303", f"the key {quote(str(location[-1]))} is missing"
+        hint = _hint_of_over(node) if location[-1] == "over" else ""
     elif kind == "extra_forbidden":
         unknown, mark = str(location[-1]), key_mark(document, *location)
         where = f" in {_thing(location[:-1])}" if location[:-1] else ""
