@@ -40,6 +40,8 @@ kernels:
   again: {where: "random() > 0.5", steps: [hits += 1, f = hits, far.y = f32(f)]}
   each: {args: {by: {type: f32, each: true}}, steps: [place *= by]}
   cores: {parallel: true, steps: [mass += 1]}
+  weigh: {steps: [mass *= settings.gain, hits += settings.calls]}
+reductions: {heaviest: {max: mass}, hit: {sum: hits}}
 ---
 component: Spin
 fields: {angle: f32}
@@ -47,6 +49,7 @@ partition: {start: active}
 kernels:
   turn: {args: {dt: f32}, steps: [angle += dt]}
   halve: {steps: [angle /= 2]}
+  bound: {steps: ["angle = clip(angle, -settings.limit, settings.limit)"]}
   whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
   stir:
     rows: all
@@ -86,6 +89,10 @@ world: Game
 groups: {bodies: [Body, Fuel]}
 queries: {both: {all: [Body, Spin]}, lucky: {all: [Charm]}}
 archetypes: {components: [Charm]}
+settings:
+  gain: {type: f64, default: 0.5}
+  limit: {type: f32, default: 2.0, min: 1, max: 4}
+  calls: i32
 kernels:
   burn:
     over: bodies
@@ -101,14 +108,27 @@ kernels:
     args: {dt: f32}
     where: Body.hits > 2
     steps: ["Spin.angle -= dt + f32(Body.hits)", "Body.place *= 0.5", "Body.mass = 3"]
+  tell: {over: both, where: Body.hits > 0, steps: [settings.calls += 1]}
   wish: {over: lucky, args: {dt: f32}, steps: ["Charm.luck += dt"]}
 """
-OWN = ("burn", "refill", "whirl", "unwhirl", "wish")
+OWN = ("burn", "refill", "whirl", "unwhirl", "tell", "wish")
 KERNELS = (
     *(f"Body.{name}" for name in ("drag", "push", "drift", "bounce", "other", "again", "each")),
-    *("Body.cores", "Spin.turn", "Spin.halve", "Spin.whole", "Spin.stir"),
+    *("Body.cores", "Body.weigh", "Spin.turn", "Spin.halve", "Spin.bound", "Spin.whole"),
+    "Spin.stir",
     *("Bone.bend", "Bone.follow", "Shot.fly", "Shot.flicker", *OWN),
 )
+SETS = {
+    '{set: settings.gain, to: "1 / max(Body.heaviest(), 1)"}': lambda w: 1
+    / np.maximum(w.body.heaviest(), 1),
+    "{set: settings.limit, to: f32(settings.gain * 9) - f32(settings.calls)}": lambda w: np.clip(
+        np.float32(w.settings.gain * 9) - np.float32(w.settings.calls), 1, 4
+    ),
+    "{set: settings.calls, to: settings.calls // 3 + i32(Body.hit() % 5)}": lambda w: (
+        w.settings.calls // 3 + w.body.hit() % 5
+    ),
+}
+"""Entries that set a setting, and the value that each gives it."""
 ALL = [
     "Body.drag, Body.push, Body.drift, Body.bounce, Body.other, Body.again, Body.drift",
     "burn, refill, burn, refill, whirl, unwhirl, whirl, Spin.turn, Spin.halve",
@@ -138,7 +158,8 @@ def schedules() -> dict[str, list[str]]:
             holder = random.choice(("Body", "Spin", "Bone", "Shot", ""))
             alike = [name for name in KERNELS if name.rpartition(".")[0] == holder]
             entries += random.choices(alike, k=3)
-        entries_by_name[f"any_{k}"] = entries
+            entries += random.choices([*SETS, ""], k=1)
+        entries_by_name[f"any_{k}"] = [entry for entry in entries if entry]
     return entries_by_name
 
 
@@ -181,8 +202,8 @@ def filled(package: Any, count: int, seed: int) -> Any:
 
 
 def columns(w: Any) -> dict[str, bytes]:
-    """All cells of a world."""
-    columns_by_name = {}
+    """All cells of a world, and its settings."""
+    columns_by_name = {"settings": repr(w.settings).encode()}
     for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
         for column in manager.LAYOUT:
             columns_by_name[f"{type(manager).__name__}.{column.name}"] = getattr(
@@ -196,6 +217,9 @@ def columns(w: Any) -> dict[str, bytes]:
 def call(w: Any, entries: list[str], by: Any) -> None:
     """Call kernels in order."""
     for entry in entries:
+        if entry in SETS:
+            setattr(w.settings, re.findall(r"settings\.(\w+), to", entry)[0], SETS[entry](w))
+            continue
         holder, _, name = entry.rpartition(".")
         kernel = getattr(getattr(w, holder.lower()) if holder else w, name)
         names = [name for name in inspect.signature(kernel).parameters if name != "rows"]
