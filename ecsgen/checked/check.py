@@ -30,18 +30,18 @@ from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_o
 from numpy.typing import ArrayLike
 
 from ecsgen.checked.conditions import parsed_condition
-from ecsgen.checked.expression_checks import CheckedNames
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
-from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
-from ecsgen.checked.recorder import Recorder
-from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
-from ecsgen.checked.stand_ins import Method, Replacement, StandIns
-from ecsgen.checked.step_checks import (
+from ecsgen.checked.kernel_checks import (
+    CheckedNames,
     CheckedReduction,
     CheckedRun,
     compile_checked,
     compile_reduction,
 )
+from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
+from ecsgen.checked.recorder import Recorder
+from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
+from ecsgen.checked.stand_ins import Method, Replacement, StandIns
 from ecsgen.checked.traces import Pause, Trace
 from ecsgen.diagnostics import did_you_mean
 from ecsgen.files import manifest
@@ -192,13 +192,11 @@ class Check:
         Raises as `trace`, and ValueError with the diagnostic for what is no condition.
         """
         name = self._checked_name(kernel)
-        condition, locals = None, dict[str, str]()
-        if when:
-            names = self._compile(self._schema.kernel(name)).names
-            assert isinstance(names, CheckedNames)
-            locals = {local: _type_text(sample) for local, sample in names.ever.items()}
-            condition = parsed_condition(when, name, self._texts, locals)
-        pause = Pause(self._recorder, name, who, row, condition, frozenset(locals))
+        names = self._compile(self._schema.kernel(name)).names
+        assert isinstance(names, CheckedNames)
+        locals = {local: _type_text(sample) for local, sample in names.ever.items()}
+        condition = parsed_condition(when, name, self._texts, locals) if when else None
+        pause = Pause(self._recorder, name, who, row, condition, names)
         self._recorder.followers.append(pause)
         return pause
 

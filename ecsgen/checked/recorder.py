@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from ecsgen_testing.reference.effects import Effects
-from ecsgen_testing.reference.expressions import ExpressionCompiler
-from ecsgen_testing.reference.scopes import Place, Scope
+from ecsgen_testing.reference.scopes import Scope
 from ecsgen_testing.reference.statements import Signal, Step
 from ecsgen_testing.reference.world import Row
 
 from ecsgen.checked.findings import KINDS, CheckError, Finding
-from ecsgen.checked.schema_texts import Statement, plain
-from ecsgen.checked.value_checks import Kinds
+from ecsgen.checked.operation_checks import Kinds
+from ecsgen.checked.statements import Spot, Statement
 
 _PATIENCE: Final = 10.0
 """Seconds after which a call says how far it is."""
@@ -43,62 +41,6 @@ class Follower(Protocol):
         ...
 
 
-@dataclass(eq=False)
-class Spot:
-    """A part of a statement in which something may be wrong."""
-
-    statement: Statement
-    node: ast.stmt | ast.expr
-    asked: str = ""
-    """The neighbourhood within a question."""
-    subject: Place | None = None
-    """The row whose derived value it is part of."""
-
-    def operands(self, scope: Scope, nodes: Sequence[ast.expr] | None = None) -> dict[str, Any]:
-        """Return the values of the names in it, or of other nodes."""
-        names, statement = self.statement.names, self.statement
-        compiler = ExpressionCompiler(names, self.asked, self.subject)
-        parts = [*_named_parts(self.node)] if nodes is None else nodes
-        values = {}
-        for part in parts:
-            root = _root_of(part)
-            if root and self._has_value(root, scope):
-                expression = compiler.compile(part)
-                if not expression.is_constant:
-                    values[statement.part(part)] = plain(expression.evaluate(scope))
-        return values
-
-    def _has_value(self, root: str, scope: Scope) -> bool:
-        """Return whether a name stands for a value here."""
-        names = self.statement.names
-        if root in names.locals:
-            return root in scope.locals
-        if root in names.hoods or root in ("offset", "distance"):
-            return root in names.loops or bool(self.asked)
-        return True
-
-
-def _named_parts(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the names, and what is read by a dot, from left to right; of a call the arguments."""
-    if isinstance(node, ast.Name | ast.Attribute) and _root_of(node):
-        yield node
-        return
-    if isinstance(node, ast.Call):
-        is_typed = isinstance(node.func, ast.Name) and node.func.id in ("choice", "cell_at")
-        for argument in [*node.args[is_typed:], *(keyword.value for keyword in node.keywords)]:
-            yield from _named_parts(argument)
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _named_parts(child)
-
-
-def _root_of(node: ast.expr) -> str:
-    """Return the first name of a path with dots; "" for what is none."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 class Recorder:
     """Notes of one checked block: its findings, and the row and step that run."""
 
@@ -107,8 +49,8 @@ class Recorder:
         self.findings: list[Finding] = []
         self.n_calls = 0
         """Number of kernels, reductions and tables that were looked at."""
-        self.muted = 0
-        """Above 0 while something is worked out that the outcome does not use."""
+        self.is_muted = False
+        """True while something is worked out that the kernel does not."""
         self.kernel = ""
         self.tick: int | None = None
         self.number_of: Callable[[Row], int]
@@ -126,7 +68,7 @@ class Recorder:
     def begin(self, kernel: str, tick: int | None, number_of: Callable[[Row], int]) -> None:
         """Begin a call."""
         self.kernel, self.tick, self.number_of = kernel, tick, number_of
-        self.muted, self._pending = 0, []
+        self.is_muted, self._pending = False, []
         self.following = [each for each in self.followers if each.kernel == kernel]
         for follower in self.following:
             follower.begin()
@@ -146,6 +88,7 @@ class Recorder:
     def before(self, statement: Statement, scope: Scope) -> None:
         """Note that a step begins."""
         self.settle()
+        statement.begin()
         self.sender = statement, scope
 
     # Findings
@@ -157,7 +100,7 @@ class Recorder:
         kinds: Kinds,
         value: Any,
         detail: str,
-        nodes: Sequence[ast.expr] | None = None,
+        nodes: Iterable[ast.AST] | None = None,
     ) -> None:
         """Note the first kind that is asked for, unless the row is dead.
 
@@ -172,7 +115,7 @@ class Recorder:
             kind for kind in KINDS if kind in kinds and (kind in self.find or kind in allowed)
         ]
         if (
-            self.muted
+            self.is_muted
             or not present
             or present[0] in allowed
             or not scope.run.world.lives(scope.row)
@@ -183,26 +126,10 @@ class Recorder:
         if known is not None:
             known.count += 1
             return
-        self.muted += 1
-        finding = self._finding(spot, scope, present[0], value, detail, nodes)
-        self.muted -= 1
-        self._pending.append(finding)
-        if not self.stop:
-            self._known[key] = finding
-
-    def _finding(
-        self,
-        spot: Spot,
-        scope: Scope,
-        kind: str,
-        value: Any,
-        detail: str,
-        nodes: Sequence[ast.expr] | None,
-    ) -> Finding:
-        statement, row = spot.statement, scope.row
-        mark = statement.mark(spot.node)
-        return Finding(
-            kind,
+        self.is_muted = True
+        statement, row, mark = spot.statement, scope.row, spot.statement.mark(spot.node)
+        finding = Finding(
+            present[0],
             mark.path,
             mark.line,
             mark.column,
@@ -219,6 +146,10 @@ class Recorder:
             source=statement.source(mark),
             length=mark.length,
         )
+        self.is_muted = False
+        self._pending.append(finding)
+        if not self.stop:
+            self._known[key] = finding
 
     def settle(self) -> None:
         """Raise CheckError for the leftmost finding of the step, or keep all. O(1) without one."""

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from ecsgen_testing.reference import run
 from ecsgen_testing.reference.schema import Kernel as ReferenceKernel
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.scopes import Names
 
 from ecsgen.checked.findings import check_kinds
+from ecsgen.checked.statements import Statement, allowed_kinds
 from ecsgen.config import Options, UsageError, load_options
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.files.output_paths import schema_digests
@@ -24,8 +22,6 @@ from ecsgen.kernels.parsing import SourceText
 from ecsgen.model import Kernel, Mark, Project, Reduction
 from ecsgen.model.reference_schema import make_reference_schema
 from ecsgen.schema import load
-
-_ALLOWED: Final = re.compile(r"#\s*allow:([\w ]*)")
 
 
 @dataclass(frozen=True)
@@ -46,64 +42,6 @@ class _Assignment(SourceText):
         at = ast.Name("", lineno=1, col_offset=begin - shift, end_lineno=1)
         at.end_col_offset = end - shift
         return text.place(at, diagnostics)
-
-
-class Statement:
-    """A step, the head of one, or an expression of a schema."""
-
-    def __init__(
-        self,
-        text: SourceText,
-        node: ast.stmt | ast.expr,
-        texts: SchemaTexts,
-        outer: Statement | None = None,
-    ) -> None:
-        """`outer`: the statement in whose block it is."""
-        self.text, self.node, self._texts, self.outer = text, node, texts, outer
-        self.names: Names
-        """The meaning of its names; set when it is compiled."""
-
-    @property
-    def head(self) -> ast.stmt | ast.expr:
-        """The last expression of the head of a statement with a block, or all of another one."""
-        match self.node:
-            case ast.If(test) | ast.While(test):
-                return test
-            case ast.For(iter=around):
-                return around
-        return self.node
-
-    @cached_property
-    def shown(self) -> str:
-        """The text: of a statement with a block its head."""
-        if isinstance(self.node, ast.stmt):
-            return self.text.line_of(self.node)
-        return " ".join(self.text.content.split())
-
-    def part(self, node: ast.AST) -> str:
-        """Return the text of a node on one line, as written."""
-        content = self.text.content.strip()
-        if not isinstance(self.node, ast.stmt):
-            content = content.replace("\n", " ")
-        return " ".join((ast.get_source_segment(content, node) or ast.unparse(node)).split())
-
-    def mark(self, node: ast.AST) -> Mark:
-        """Return the place of a node."""
-        return self.text.place(node, self._texts.diagnostics)
-
-    def source(self, mark: Mark) -> str:
-        """Return the line of the schema at a mark."""
-        return self._texts.diagnostics.line(mark) or ""
-
-    @cached_property
-    def allowed(self) -> frozenset[str]:
-        """Kinds of findings that a comment on the statement's last line exempts."""
-        head = self.head
-        line, column = head.end_lineno or 1, max(head.end_col_offset or 1, 1)
-        last = ast.Name(
-            "", lineno=line, end_lineno=line, col_offset=column - 1, end_col_offset=column
-        )
-        return frozenset(_allowed_kinds(self.source(self.mark(last))))
 
 
 class SchemaTexts:
@@ -167,7 +105,7 @@ class SchemaTexts:
     def statement(self, step: ast.stmt, outer: Statement | None) -> Statement:
         """Return a step; `outer`: the statement in whose block it is."""
         text = self._source_of[step] if outer is None else outer.text
-        return Statement(text, step, self, outer)
+        return Statement(text, step, self.diagnostics, outer)
 
     def expression(
         self, content: str, marks: Mapping[str, Mark], key: str, node: ast.expr | None
@@ -175,7 +113,7 @@ class SchemaTexts:
         """Return the expression that a key has, whose syntax tree is given; None without one."""
         if node is None or key not in marks:
             return None
-        return Statement(SourceText(content, marks[key]), node, self)
+        return Statement(SourceText(content, marks[key]), node, self.diagnostics)
 
     def derived(self, component: str, name: str, node: ast.expr) -> Statement | None:
         """Return a derived value."""
@@ -215,16 +153,4 @@ def read_schemas(schemas: Path | str | None) -> _Sources:
 def _check_comments(files: Iterable[Path]) -> None:
     for file in files:
         for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
-            check_kinds(_allowed_kinds(line), f"{file}:{number}: allow")
-
-
-def _allowed_kinds(line: str) -> tuple[str, ...]:
-    return tuple(kind for words in _ALLOWED.findall(line) for kind in words.split())
-
-
-def plain(value: Any) -> Any:
-    """Return a value as Python's number, or list of them; a time as numpy's."""
-    cells = value.data
-    if value.kind in "mM" and not value.shape:
-        return np.asarray(cells)[()]
-    return cells.tolist() if hasattr(cells, "tolist") else cells
+            check_kinds(allowed_kinds(line), f"{file}:{number}: allow")

@@ -11,19 +11,20 @@ from typing import Any, Final
 import numpy as np
 from ecsgen_testing.reference.effects import Effects
 from ecsgen_testing.reference.expressions import ExpressionCompiler
-from ecsgen_testing.reference.scopes import Expression, Names, Scope
+from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.scopes import Expression, Scope
 from ecsgen_testing.reference.statements import Signal, Step
 from ecsgen_testing.reference.values import Value
 from ecsgen_testing.reference.world import Row
 
-from ecsgen.checked.expression_checks import UNREAD, CheckedNames
 from ecsgen.checked.findings import described
+from ecsgen.checked.kernel_checks import CheckedNames
 from ecsgen.checked.recorder import Recorder
-from ecsgen.checked.schema_texts import Statement, plain
+from ecsgen.checked.statements import UNREAD, Statement, filled, plain
 
 _WIDTH: Final = 31
 """Characters of a step that a line shows."""
-_LIKE: Final = (ast.Name, ast.Attribute, ast.Subscript)
+_READ: Final = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 class RowFollower:
@@ -71,9 +72,7 @@ class RowFollower:
 
     def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
         """Run a step, and note what it did."""
-        before = _Before(statement, scope)
-        for operand in before.operands:
-            operand.value = UNREAD
+        step = _TracedStep(statement, scope)
         self._enter(statement, scope)
         signal = act(run, scope)
         if statement.head is not statement.node:
@@ -81,7 +80,7 @@ class RowFollower:
                 self._add(scope, statement, statement.shown, _text_of(False))
             self._headed_blocks.discard(statement)
         else:
-            self._add(scope, statement, statement.shown, before.outcome(self._recorder))
+            self._add(scope, statement, statement.shown, step.outcome(self._recorder))
         return signal
 
     def _enter(self, statement: Statement, scope: Scope) -> None:
@@ -132,14 +131,14 @@ class Pause(RowFollower):
         who: object,
         row: object,
         when: ast.expr | None,
-        locals: frozenset[str],
+        names: CheckedNames,
     ) -> None:
-        """`locals`: names that steps set."""
+        """`names`: the meaning of those in the condition."""
         super().__init__(recorder, kernel, who, row)
-        self._when = when
+        self._when, self._names = when, names
         self._paused_at: Scope | None = None
         parts = ast.walk(when) if when is not None else ()
-        self._needs = locals & {part.id for part in parts if isinstance(part, ast.Name)}
+        self._needs = names.ever.keys() & {p.id for p in parts if isinstance(p, ast.Name)}
 
     def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
         """Stop before the step, if this is the one, then run it."""
@@ -153,8 +152,7 @@ class Pause(RowFollower):
             return True
         if not self._needs <= scope.locals.keys():
             return False
-        names = replace(statement.names, locals=dict(statement.names.locals))
-        names.locals |= {name: scope.locals[name] for name in self._needs}
+        names = replace(self._names, locals=dict(scope.locals))
         return ExpressionCompiler(names).condition(self._when)(scope)
 
     def _pause(self, statement: Statement, scope: Scope) -> None:
@@ -199,44 +197,32 @@ class RowNow:
         return f"<{self._component or 'row'}: {shown}>"
 
 
-class _Before:
-    """A step and what it changes, as it is before it runs."""
+class _TracedStep:
+    """A step whose outcome is told, and what its target was before."""
 
     def __init__(self, statement: Statement, scope: Scope) -> None:
         self._statement, self._scope = statement, scope
-        names = statement.names
-        assert isinstance(names, CheckedNames)
-        self._names = names
-        nodes = ast.walk(statement.head)
-        self.operands = [names.operands[node] for node in nodes if node in names.operands]
-        self._target = self._compiled_target()
-        self._old = None if self._target is None else self._read()
+        self._schema = scope.run.world.schema
+        target = statement.operands.get(statement.target)
+        self._target = None if target is None else target.expression
+        is_new = self._target is not None and self._is_new(self._target)
+        self._old = None if self._target is None or is_new else self._read(self._target)
 
-    def _compiled_target(self) -> Expression | None:
-        match self._statement.node:
-            case ast.Assign([target], value) | ast.AugAssign(target=target, value=value):
-                if _is_spawn(value) or self._is_new(target):
-                    return None
-                return ExpressionCompiler(replace(self._names)).compile(target)
-        return None
-
-    def _is_new(self, target: ast.expr) -> bool:
+    def _is_new(self, target: Expression) -> bool:
         """Return whether a target is a local that no step has set before."""
-        if not isinstance(target, ast.Name) or self._names.is_own_field(target.id):
+        written = target.place
+        if written is None or written.component:
             return False
-        return target.id not in self._scope.locals
+        return written.field not in self._scope.locals
 
-    def _read(self) -> str:
-        assert self._target is not None
-        return shown(self._target.evaluate(self._scope), self._names)
+    def _read(self, target: Expression) -> str:
+        return shown(target.evaluate(self._scope), self._schema)
 
     def outcome(self, recorder: Recorder) -> str:
         """Return what the step has done."""
         match self._statement.node:
-            case ast.Assign([target], value) if _is_spawn(value):
-                return shown(self._scope.locals[ast.unparse(target)], self._names)
-            case ast.Assign([ast.Name(name)], value) if self._target is None:
-                return self._equation(value, shown(self._scope.locals[name], self._names))
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("spawn"))):
+                return shown(self._scope.locals[name], self._schema)
             case ast.Assign(value=value) | ast.AugAssign(value=value):
                 return self._written(value, recorder)
             case ast.Expr(ast.Call(_, args, keywords)):
@@ -245,18 +231,18 @@ class _Before:
         return ""
 
     def _written(self, value: ast.expr, recorder: Recorder) -> str:
-        """Return the new value of a field, or who is sent a message."""
+        """Return the new value of a field or local, or who is sent a message."""
         assert self._target is not None
         written = self._target.place
         assert written is not None
         if written.is_own or not written.component:
-            known = dict[str, Any]()
             match self._statement.node:
                 case ast.AugAssign(target, sign):
                     value = ast.BinOp(target, sign, value)
-                    known[ast.unparse(target)] = self._old
-            new = self._equation(value, self._read(), known)
-            return f"{new}  (was {self._old})"
+            new, filled = self._read(self._target), self._filled(value)
+            is_chosen = isinstance(value, ast.Constant | ast.IfExp)
+            text = new if is_chosen or filled == new else f"{filled} = {new}"
+            return text if self._old is None else f"{text}  (was {self._old})"
         row, filled = written.find(self._scope), self._filled(value)
         if row is None:
             whom = "nobody"
@@ -267,59 +253,19 @@ class _Before:
         is_written = filled == self._statement.part(value)
         return f"→ {whom}" if is_written else f"{filled} → {whom}"
 
-    def _equation(self, value: ast.expr, result: str, known: dict[str, Any] | None = None) -> str:
-        filled = self._filled(value, known)
-        is_chosen = isinstance(value, ast.Constant | ast.IfExp)
-        return result if is_chosen or filled == result else f"{filled} = {result}"
-
-    def _filled(self, node: ast.expr, known: dict[str, Any] | None = None) -> str:
+    def _filled(self, node: ast.expr) -> str:
         """Return an expression with the values of its names and questions."""
-        return ast.unparse(_Fill(self._names, known or {}).visit(_copied(node)))
+        operands, calls = self._statement.operands, self._statement.calls
 
+        def text_of(part: ast.AST) -> str | None:
+            operand, is_read = operands.get(part), isinstance(part, _READ)
+            if part is self._statement.target:
+                return self._old
+            if operand is not None and operand.value is not UNREAD and (is_read or part in calls):
+                return shown(operand.value, self._schema)
+            return ast.unparse(part) if is_read else None
 
-class _Fill(ast.NodeTransformer):
-    """Puts values in the place of names, of what is read by dots, and of questions."""
-
-    def __init__(self, names: CheckedNames, known: dict[str, Any]) -> None:
-        self._names, self._known = names, known
-
-    def visit(self, node: ast.AST) -> Any:
-        origin: Any = getattr(node, "origin", node)
-        if isinstance(node, _LIKE) and ast.unparse(node) in self._known:
-            return ast.Name(str(self._known[ast.unparse(node)]))
-        operand = self._names.operands.get(origin)
-        is_leaf = isinstance(node, _LIKE) or origin in self._names.whole
-        if operand is not None and is_leaf and operand.value is not UNREAD:
-            return ast.Name(shown(operand.value, self._names))
-        if isinstance(node, _LIKE):
-            return node
-        return self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Leave the function's name as it is."""
-        node.args = [self.visit(argument) for argument in node.args]
-        for keyword in node.keywords:
-            keyword.value = self.visit(keyword.value)
-        return node
-
-
-def _copied(node: ast.AST) -> Any:
-    """Return a copy whose nodes know what they are copies of."""
-    fields = {
-        name: (
-            [_copied(part) if isinstance(part, ast.AST) else part for part in value]
-            if isinstance(value, list)
-            else (_copied(value) if isinstance(value, ast.AST) else value)
-        )
-        for name, value in ast.iter_fields(node)
-    }
-    twin = type(node)(**fields)
-    twin.origin = node  # type: ignore[attr-defined]
-    return twin
-
-
-def _is_spawn(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == "spawn"
+        return filled(node, text_of)
 
 
 def _head_value(statement: Statement, scope: Scope, is_first: bool) -> str:
@@ -338,15 +284,15 @@ def _text_of(holds: bool) -> str:
     return "true" if holds else "false"
 
 
-def shown(value: Value, names: Names) -> str:
+def shown(value: Value, schema: Schema) -> str:
     """Return a value as a trace has it: members by name, handles as who they are."""
     if value.shape:
-        cells = [shown(Value(value.type, cell), names) for cell in value.data]
+        cells = [shown(Value(value.type, cell), schema) for cell in value.data]
         return f"[{', '.join(cells)}]"
     if value.kind in "mM":
         return str(value.data)
     number = value.one
-    members = names.schema.enums.get(value.type, {})
+    members = schema.enums.get(value.type, {})
     for name, member in members.items():
         if member == number:
             return f"{value.type}.{name}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 
@@ -21,6 +20,7 @@ from .operations import (
     negation,
     negative,
     operation,
+    read_twice,
 )
 from .questions import QUESTIONS, QuestionCompiler
 from .schema import SETTINGS
@@ -67,33 +67,21 @@ class ExpressionCompiler(QuestionCompiler):
             case ast.BinOp(left, sign, right):
                 return arithmetic(SIGNS[type(sign)], self.compile(left), self.compile(right))
             case ast.BoolOp(sign, parts):
-                return self._connected(SIGNS[type(sign)], [self.compile(part) for part in parts])
+                return connected(SIGNS[type(sign)], [self.compile(part) for part in parts])
             case ast.Compare(left, signs, others):
                 first, *rest = [self.compile(side) for side in (left, *others)]
                 chain = []
                 for sign_, side in zip(signs, rest, strict=True):
-                    side, again = self._read_twice(side)
+                    side, again = read_twice(side)
                     chain.append(_compared(sign_, first, side))
                     first = again
-                return self._connected("and", chain)
+                return connected("and", chain)
             case ast.IfExp(condition, yes, no):
                 first, when = self.compile(yes), self.compile(condition)
-                return self._conditional(when, first, self.compile(no))
+                return conditional(when, first, self.compile(no))
             case ast.Call():
                 return self._call(node)
         raise TypeError(ast.dump(node))
-
-    def _read_twice(self, side: Expression) -> tuple[Expression, Expression]:
-        """Return a side of a chain of comparisons, as its first and its second one read it."""
-        return side, side
-
-    def _connected(self, sign: str, parts: Sequence[Expression]) -> Expression:
-        """Return `and` or `or` of parts."""
-        return connected(sign, parts)
-
-    def _conditional(self, when: Expression, yes: Expression, no: Expression) -> Expression:
-        """Return `yes if when else no`."""
-        return conditional(when, yes, no)
 
     def _inverse(self, operand: Expression) -> Expression:
         """Return all other bits, of flags those of the members."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +56,13 @@ def _meeting(operand: Expression, other: Expression) -> Expression:
 
 
 def connected(sign: str, parts: Sequence[Expression]) -> Expression:
-    """Return `and` or `or` of parts; a part that decides ends it, if none has a shape."""
+    """Return `and` or `or` of parts; a part that decides, in all its elements, ends it."""
     if len(parts) == 1:
         return parts[0]
-    join = partial(binary, sign)
+    join, decisive = partial(binary, sign), sign == "or"
     if not all(part.is_scalar for part in parts):
-        return reduce(partial(operation, join), parts)
-    evaluates, decisive = [part.evaluate for part in parts], sign == "or"
+        return reduce(partial(_joined, join, decisive), parts)
+    evaluates = [part.evaluate for part in parts]
 
     def evaluate(scope: Scope) -> Value:
         return value("bool", any(bool(e(scope).data) == decisive for e in evaluates) == decisive)
@@ -68,12 +70,45 @@ def connected(sign: str, parts: Sequence[Expression]) -> Expression:
     return Expression(evaluate, reduce(join, (part.sample for part in parts)))
 
 
+def _joined(
+    join: Callable[..., Value], decisive: bool, left: Expression, right: Expression
+) -> Expression:
+    def evaluate(scope: Scope) -> Value:
+        first = left.evaluate(scope)
+        return join(first, _used(right, scope, first.data != decisive))
+
+    return Expression(evaluate, join(left.sample, right.sample))
+
+
+def _used(part: Expression, scope: Scope, elements: Any) -> Value:
+    """Return a value that some elements use; if none does, any one of its type and shape."""
+    return part.evaluate(scope) if np.any(elements) else part.sample
+
+
+def read_twice(part: Expression) -> tuple[Expression, Expression]:
+    """Return a part that is read twice and worked out once, as its two readers read it."""
+    last = part.sample
+
+    def first(scope: Scope) -> Value:
+        nonlocal last
+        last = part.evaluate(scope)
+        return last
+
+    return replace(part, evaluate=first), replace(part, evaluate=lambda scope: last)
+
+
 def conditional(when: Expression, yes: Expression, no: Expression) -> Expression:
-    """Return `yes if when else no`; the side that is not taken is not worked out."""
+    """Return `yes if when else no`; a side that no element takes is not worked out."""
     sample = values.chosen(when.sample, yes.sample, no.sample)
-    if not when.is_scalar:
-        return operation(values.chosen, when, yes, no)
     test, sides = when.evaluate, (no.evaluate, yes.evaluate)
+    if not when.is_scalar:
+
+        def by_element(scope: Scope) -> Value:
+            taken = test(scope)
+            first = _used(yes, scope, taken.data)
+            return values.chosen(taken, first, _used(no, scope, ~taken.data))
+
+        return Expression(by_element, sample)
     kind = float if sample.type == "float" else int
     like = value("f64" if sample.is_literal else sample.type, 0, sample.shape)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from .effects import Effects
 from .expressions import SIGNS, ExpressionCompiler
-from .operations import constant
+from .operations import arithmetic, constant
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Names, Place, Scope
-from .values import TIMES, assigned, computed, replaced, settled, value
+from .values import TIMES, assigned, replaced, settled, value
 from .world import Cells, Change, Row
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
@@ -272,11 +272,9 @@ class StepCompiler:
 
         `node`: what is written there, if it is not the whole step.
         """
-        evaluate, read, like = new.evaluate, old.evaluate, old.sample
-        if not sign:
-            return lambda scope: assigned(evaluate(scope), like)
-        compute = computed(sign, like, new.sample)
-        return lambda scope: assigned(compute(read(scope), evaluate(scope)), like)
+        result, like = arithmetic(sign, old, new) if sign else new, old.sample
+        evaluate = result.evaluate
+        return lambda scope: assigned(evaluate(scope), like)
 
     # Spawns and despawns
 

@@ -10,7 +10,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,16 +181,6 @@ def binary(sign: str, left: Value, right: Value) -> Value:
         if sign in ("&", "|", "^") and not (left.is_literal and right.is_literal):
             result = Value(common(left, right), result.data)  # flags stay what they are
     return _of_literals(result) if left.is_literal and right.is_literal else result
-
-
-def computed(sign: str, left: Value, right: Value) -> Callable[[Value, Value], Value]:
-    """Return `binary` for values of the types of two samples."""
-    if sign not in UFUNCS or left.is_literal or not {left.type, right.type}.isdisjoint(TIMES):
-        return partial(binary, sign)
-    type_, ufunc, met = binary(sign, left, right).type, UFUNCS[sign], meeting(right, left).type
-    if right.is_literal:
-        return lambda a, b: Value(type_, ufunc(a.data, cast(met, b).data))
-    return lambda a, b: Value(type_, ufunc(a.data, b.data))
 
 
 def meeting(operand: Value, other: Value) -> Value:

@@ -1,0 +1,430 @@
+"""Kernels, reductions and columns of tables, compiled so that they tell what is wrong."""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+from ecsgen_testing.reference import values
+from ecsgen_testing.reference.draws import DRAWS
+from ecsgen_testing.reference.effects import Effects
+from ecsgen_testing.reference.expressions import SIGNS, ExpressionCompiler
+from ecsgen_testing.reference.operations import arithmetic, operation
+from ecsgen_testing.reference.questions import Gather
+from ecsgen_testing.reference.run import Run
+from ecsgen_testing.reference.schema import Kernel, Reduction
+from ecsgen_testing.reference.scopes import (
+    Evaluate,
+    Expression,
+    Index,
+    Names,
+    Place,
+    Scope,
+    whole,
+)
+from ecsgen_testing.reference.statements import CompiledKernel, Signal, Step, StepCompiler
+from ecsgen_testing.reference.values import NUMBERS, Value, binary
+from ecsgen_testing.reference.world import Row, World
+
+from ecsgen.checked.methods import Written
+from ecsgen.checked.operation_checks import Kinds, cast_kinds, is_lost, operation_kinds
+from ecsgen.checked.recorder import Recorder
+from ecsgen.checked.schema_texts import SchemaTexts
+from ecsgen.checked.statements import UNREAD, Operand, Spot, Statement, filled, plain
+
+_FUNCTIONS: Final = frozenset(
+    {*values.ROOTS, *values.ROUNDING, *values.OTHERS, *values.OF_VECTORS, *DRAWS, *NUMBERS}
+    | {"min", "max", "sum", "clip"}
+)
+_WITHOUT_NULL: Final = ("exists", "coords")
+"""Functions in which a reference may lead nowhere."""
+Find = Callable[[Scope, Value], Kinds]
+"""Finds faults of what was worked out."""
+Condition = Callable[[Scope], bool]
+
+
+@dataclass
+class CheckedNames(Names):
+    """Names of a kernel or reduction whose expressions are checked."""
+
+    recorder: Recorder | None = None
+    texts: SchemaTexts | None = None
+    statement: Statement | None = None
+    """The statement that is compiled."""
+    allows_null: bool = False
+    """True where a reference may lead nowhere."""
+    ever: dict[str, Value] = field(default_factory=dict)
+    """Samples of the locals of all steps."""
+
+
+class CheckedExpressions(ExpressionCompiler):
+    """Compiler of checked expressions."""
+
+    names: CheckedNames
+
+    def __init__(self, names: Names, asked: str = "", subject: Place | None = None) -> None:
+        assert isinstance(names, CheckedNames)
+        assert names.recorder is not None
+        super().__init__(names, asked, subject)
+        self._recorder: Recorder = names.recorder
+        self._questions: set[ast.expr] = set()
+        self._node: ast.expr = ast.Constant(0)
+
+    @property
+    def _statement(self) -> Statement:
+        assert self.names.statement is not None
+        return self.names.statement
+
+    def compile(self, node: ast.expr) -> Expression:
+        """Return an expression that tells what is wrong with it, and keeps its last value."""
+        names, outer = self.names, (self._node, self.names.allows_null)
+        self._node = node
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in _WITHOUT_NULL:
+            names.allows_null = True
+        expression = super().compile(node)
+        self._node, names.allows_null = outer
+        statement = self._statement
+        operand = statement.parts[node] = Operand(expression, self._asked)
+        if expression.is_constant:
+            return expression
+        if isinstance(node, ast.Call) and (
+            node in self._questions or ast.unparse(node.func) not in _FUNCTIONS.difference(DRAWS)
+        ):
+            statement.calls.add(node)
+        find = self._find(node, expression)
+        return operand.kept if find is None else self._checked(operand.kept, node, find)
+
+    def _checked(
+        self,
+        expression: Expression,
+        node: ast.expr,
+        find: Find,
+        nodes: Iterable[ast.AST] | None = None,
+    ) -> Expression:
+        """Return an expression that tells what is found; `nodes`: whose values are shown, if not
+        all names'."""
+        spot, recorder = Spot(self._statement, node, self._asked), self._recorder
+        evaluate = expression.evaluate
+
+        def checked(scope: Scope) -> Value:
+            result = evaluate(scope)
+            kinds = find(scope, result)
+            if kinds:
+                detail = "" if nodes else _with_numbers(spot)
+                recorder.tell(spot, scope, kinds, plain(result), detail, nodes)
+            return result
+
+        return replace(expression, evaluate=checked)
+
+    def _find(self, node: ast.expr, expression: Expression) -> Find | None:
+        """Return what finds faults of a node's own operation, None if it has none."""
+        parts: Sequence[ast.expr]
+        match node:
+            case ast.BinOp(left, sign, right) if expression.sample.kind != "b":
+                name, parts = SIGNS[type(sign)], [left, right]
+            case ast.UnaryOp(ast.USub(), operand):
+                name, parts = "negative", [operand]
+            case ast.Call(ast.Name(name), parts) if name in _FUNCTIONS:
+                if node in self._questions:
+                    return None
+            case ast.Subscript(base, index):
+                return self._index_check(base, index)
+            case _:
+                return None
+        known = self._statement.parts
+        operands = [known[part] for part in parts if part in known]
+        return lambda scope, result: operation_kinds(name, [o.value for o in operands], result)
+
+    def _index_check(self, base: ast.expr, index: ast.expr) -> Find:
+        known, nodes = self._statement.parts, (
+            index.elts if isinstance(index, ast.Tuple) else [index]
+        )
+        shape, numbers = known[base].expression.sample.shape, [known[node] for node in nodes]
+
+        def find(scope: Scope, result: Value) -> Kinds:
+            pairs = zip(numbers, shape, strict=True)
+            is_within = all(0 <= number.value.one < size for number, size in pairs)
+            return () if is_within else ("index",)
+
+        return find
+
+    # References, derived values, questions
+
+    def _field(self, target: Place) -> Expression:
+        expression, node, find = super()._field(target), self._node, target.find
+        if target.is_own or target.is_current or self.names.allows_null:
+            return expression
+
+        def lead_nowhere(scope: Scope, result: Value) -> Kinds:
+            return ("null",) if find(scope) is None else ()
+
+        return self._checked(expression, node, lead_nowhere, [handle_of(node)])
+
+    def _derived(self, target: Place) -> Expression:
+        """Return a derived value, whose own text has its own place."""
+        home, texts = target.component, self.names.texts
+        node = self.schema.components[home].derived[target.field]
+        statement = texts.derived(home, target.field, node) if texts else None
+        if statement is None:
+            return super()._derived(target)
+        names = CheckedNames(self.schema, home, home, recorder=self._recorder, texts=texts)
+        names.statement, names.allows_null = statement, True
+        derived = CheckedExpressions(names, subject=target).compile(node)
+        return operation(values.settled, replace(derived, place=None))
+
+    def _question(self, name: str, node: ast.Call) -> Expression:
+        self._questions.add(node)
+        return super()._question(name, node)
+
+    def _gatherer(self, name: str, like: Value, node: ast.Call) -> Gather:
+        gather, recorder = super()._gatherer(name, like, node), self._recorder
+        if name == "mode":
+            return gather
+        spot = Spot(self._statement, node, self._asked)
+
+        def checked(scope: Scope, answers: list[Value]) -> Value:
+            result = gather(scope, answers)
+            kinds = operation_kinds(name, answers, result)
+            if kinds:
+                detail = f"{name} of {len(answers)} neighbours"
+                recorder.tell(spot, scope, kinds, plain(result), detail)
+            return result
+
+        return checked
+
+
+def handle_of(node: ast.AST) -> ast.AST:
+    """Return the handle in `H.Component.field`, or in `id.field`."""
+    if not isinstance(node, ast.Attribute):
+        return node
+    head = node.value
+    is_typed = isinstance(head, ast.Attribute) and head.attr[:1].isupper()
+    return head.value if is_typed and isinstance(head, ast.Attribute) else head
+
+
+def _with_numbers(spot: Spot) -> str:
+    """Return an operation with the numbers of its operands."""
+    node, known = spot.node, spot.statement.operands
+    unshown = [node, node.value] if isinstance(node, ast.Subscript) else [node]
+
+    def text_of(part: ast.AST) -> str | None:
+        operand = None if part in unshown else known.get(part)
+        return None if operand is None or operand.value is UNREAD else str(plain(operand.value))
+
+    return filled(node, text_of)
+
+
+class CheckedSteps(StepCompiler):
+    """Compiler of checked steps."""
+
+    EXPRESSIONS = CheckedExpressions
+    _names: CheckedNames
+
+    def compile(self, step: ast.stmt) -> Step:
+        """Return a step that tells of its beginning and its end."""
+        names, recorder, outer = self._names, self._names.recorder, self._names.statement
+        assert names.texts is not None
+        assert recorder is not None
+        names.statement = statement = names.texts.statement(step, outer)
+        names.allows_null = _is_removal(step)
+        act = super().compile(step)
+        names.statement, names.allows_null = outer, False
+        names.ever |= names.locals
+
+        def checked(run: Effects, scope: Scope) -> Signal | None:
+            recorder.before(statement, scope)
+            run_step = act
+            for follower in recorder.following:
+                if follower.is_meant(scope):
+                    run_step = partial(follower.follow, run_step, statement)
+            signal = run_step(run, scope)
+            recorder.settle()
+            return signal
+
+        return checked
+
+    def _result(
+        self, old: Expression, sign: str, new: Expression, node: ast.expr | None = None
+    ) -> Evaluate:
+        """Return a checked result: of the operation, and of the conversion to the field's type."""
+        statement, recorder = self._names.statement, self._names.recorder
+        assert statement is not None
+        assert recorder is not None
+        spot, element = Spot(statement, node or statement.node), statement.target
+        left, right = Operand(old), Operand(new)
+        result = Operand(arithmetic(sign, left.kept, right.kept) if sign else right.kept)
+        evaluate = super()._result(old, "", result.kept)
+        is_converted = result.expression.sample.type != old.sample.type
+        index = old.place.index if old.place and not (sign or node) else whole
+
+        def work_out(scope: Scope) -> Value:
+            stored = evaluate(scope)
+            kinds = _kinds(sign, left.value, right.value, result.value) if sign else ()
+            kinds += cast_kinds(result.value, stored) if is_converted else ()
+            if kinds:
+                shown = f"{plain(left.value)} {sign} " if sign else "= "
+                shown += str(plain(right.value))
+                recorder.tell(spot, scope, kinds, plain(stored), shown)
+            if index(scope) is None:
+                recorder.tell(Spot(statement, element), scope, ("index",), plain(stored), "")
+            return stored
+
+        return work_out
+
+    def _message(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
+        act, statement, recorder = (
+            super()._message(old, target, sign, new),
+            self._names.statement,
+            self._names.recorder,
+        )
+        assert statement is not None
+        assert recorder is not None
+        spot = Spot(statement, statement.node)
+        handle = handle_of(_field_node(statement.target, target))
+
+        def checked(run: Effects, scope: Scope) -> Signal | None:
+            if target.find(scope) is None:
+                recorder.tell(spot, scope, ("null",), None, "", [handle])
+            return act(run, scope)
+
+        return checked
+
+
+def _kinds(sign: str, old: Value, operand: Value, result: Value) -> Kinds:
+    """Return what is wrong with the operation of an assignment or a message."""
+    kinds = operation_kinds(sign, (old, operand), result)
+    return (*kinds, "lost") if sign in ("+", "-") and is_lost(old, operand, result) else kinds
+
+
+def _field_node(node: ast.AST, target: Place) -> ast.AST:
+    """Return what names the field in the target of a message, perhaps one of its elements."""
+    if target.index is not whole and isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def _is_removal(step: ast.stmt) -> bool:
+    match step:
+        case ast.Expr(ast.Call(ast.Name("destroy" | "remove"))):
+            return True
+    return False
+
+
+def compile_checked(kernel: Kernel, texts: SchemaTexts, recorder: Recorder) -> CompiledKernel:
+    """Return a kernel's condition and steps, compiled so that they tell what is wrong."""
+    written, schema = texts.written[kernel], texts.schema
+    names = _names_of(kernel, texts, recorder)
+    steps, order = CheckedSteps(schema, kernel, names), None
+    with np.errstate(all="ignore"):
+        if kernel.turns_by is not None:
+            content = str(written.turns_of)
+            names.statement = texts.expression(content, written.marks, "turns.of", kernel.turns_by)
+            order = steps.expressions.compile(kernel.turns_by).evaluate
+        statement = texts.expression(written.where, written.marks, "where", kernel.where)
+        where = _condition(steps.expressions, names, kernel.where, statement)
+        names.statement = None
+        act = steps.block(kernel.steps)
+    return CompiledKernel(kernel, names, where, act, order)
+
+
+def _names_of(source: Kernel | Reduction, texts: SchemaTexts, recorder: Recorder) -> CheckedNames:
+    names = CheckedNames.of(texts.schema, source)
+    assert isinstance(names, CheckedNames)
+    names.recorder, names.texts = recorder, texts
+    return names
+
+
+def _condition(
+    expressions: ExpressionCompiler,
+    names: CheckedNames,
+    where: ast.expr | None,
+    statement: Statement | None,
+) -> Condition:
+    """Return a checked condition, true without one, that notes which rows run."""
+    recorder, names.statement = names.recorder, statement
+    assert recorder is not None
+    condition = expressions.condition(where)
+
+    def holds(scope: Scope) -> bool:
+        if statement is not None:
+            statement.begin()
+        result = condition(scope)
+        recorder.end_condition(scope, statement, result)
+        return result
+
+    return holds
+
+
+class CheckedRun(Run):
+    """One checked call of a kernel; what is wrong with a message is told as of who sent it."""
+
+    def __init__(
+        self,
+        world: World,
+        compiled: CompiledKernel,
+        recorder: Recorder,
+        rows: Sequence[int] | None,
+        arguments: dict[str, object],
+    ) -> None:
+        self._recorder = recorder
+        self._senders: deque[tuple[Statement, Scope, list[Value]]] = deque()
+        """Of messages that have not arrived: the step, its row, and the values of its parts."""
+        super().__init__(world, compiled.kernel, rows, arguments, compiled)
+
+    def send(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
+        """Send a message; remember the step that did."""
+        statement, scope = self._recorder.sender
+        values = [part.value for part in statement.operands.values()]
+        self._senders.append((statement, scope, values))
+        super().send(row, field, index, sign, operand)
+
+    def _deliver(self, row: Row, field: str, index: Index, sign: str, operand: Value) -> None:
+        statement, scope, values = self._senders.popleft()
+        cells = row.cells[field]
+        old = Value(cells.type, cells.data[index])
+        result = binary(sign, old, operand) if sign else old
+        kinds = _kinds(sign, old, operand, result) if sign else ()
+        if kinds:
+            for part, known in zip(statement.operands.values(), values, strict=True):
+                part.value = known
+            if (target := statement.operands.get(statement.target)) is not None:
+                target.value = old
+            detail = f"{plain(old)} {sign} {plain(operand)}"
+            spot = Spot(statement, statement.node)
+            self._recorder.tell(spot, scope, kinds, plain(result), detail)
+            self._recorder.settle()
+        super()._deliver(row, field, index, sign, operand)
+
+
+class CheckedReduction(NamedTuple):
+    """A reduction whose rows are checked one by one."""
+
+    where: Condition
+    evaluate: Callable[[Scope], object]
+    others: Mapping[str, Reduction]
+    """Reductions whose values it reads."""
+
+
+def compile_reduction(
+    reduction: Reduction, written: Written, texts: SchemaTexts, recorder: Recorder
+) -> CheckedReduction:
+    """Return a reduction, or a column of a table, compiled so that it tells what is wrong."""
+    names = _names_of(reduction, texts, recorder)
+    expressions = CheckedExpressions(names)
+    with np.errstate(all="ignore"):
+        condition = texts.expression(written.where, written.marks, "where", reduction.where)
+        where = _condition(expressions, names, reduction.where, condition)
+        content = getattr(written, "expression", "")
+        value = texts.expression(content, written.marks, "expression", reduction.value)
+        names.statement = value
+        if value is None:  # the rows of a table
+            return CheckedReduction(where, lambda scope: None, names.reductions)
+        evaluate = expressions.compile(reduction.value).evaluate
+        return CheckedReduction(where, evaluate, names.reductions)
