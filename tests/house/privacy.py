@@ -56,21 +56,21 @@ def untyped_seams(tree: ast.Module) -> Iterator[int]:
                 yield node.lineno
 
 
-def found_in(root: Path, what: str) -> list[str]:
-    """Return the lines of a tree: `underscores` or `seams`."""
-    search = {"underscores": others_underscores, "seams": untyped_seams}[what]
-    lines = []
+SEARCHES: Final = {"underscores": others_underscores, "seams": untyped_seams}
+
+
+def found_in(root: Path) -> dict[str, list[str]]:
+    """Return the lines of a folder's modules: `underscores` and `seams`."""
+    lines: dict[str, list[str]] = {what: [] for what in SEARCHES}
     for path in sorted(root.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        lines += [f"{path}:{line}: {what}" for line in sorted({*search(tree)})]
+        for what, search in SEARCHES.items():
+            lines[what] += [f"{path}:{line}: {what}" for line in sorted({*search(tree)})]
     return lines
 
 
 if __name__ == "__main__":
     printed = [
-        line
-        for root in (GENERATOR, LIBRARY)
-        for what in ("underscores", "seams")
-        for line in found_in(root, what)
+        line for root in (GENERATOR, LIBRARY) for lines in found_in(root).values() for line in lines
     ]
     sys.exit("\n".join(printed) or 0)

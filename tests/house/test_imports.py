@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,17 +23,16 @@ EXTRAS = {
 names."""
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the names of what a module imports absolutely, inside functions as well."""
+@cache
+def packages(path: Path) -> frozenset[str]:
+    """Return the packages that a module imports absolutely, inside functions as well."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield str(node.module)
-
-
-def packages(path: Path) -> set[str]:
-    return {name.partition(".")[0] for name in imported(path)}
+            names.append(str(node.module))
+    return frozenset(name.partition(".")[0] for name in names)
 
 
 def test_the_library_needs_numpy_alone() -> None:
