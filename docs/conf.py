@@ -92,6 +92,8 @@ def _read(app: Any, name: str, source: list[str]) -> None:
 
 def _mark_code(app: Any, what: str, name: str, of: object, options: Any, lines: list[str]) -> None:
     """Write the Markdown of a docstring as what Sphinx reads."""
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]  # else napoleon takes the words before a colon for a type
     lines[:] = [_CODE.sub(r"``\1``", line.replace("*", r"\*")) for line in lines]
 
 

@@ -32,7 +32,7 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen as command
 from ecsgen.config import load_options
-from tests.support.world_package import load, sources
+from tests.support.world_package import load
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -406,12 +406,3 @@ def test_every_picture_is_shown() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for file in (DOCS / "pictures").glob("*.svg"):
         assert f"pictures/{file.name})" in text
-
-
-def test_loops_of_pages_are_those_that_are_printed() -> None:
-    page = blocks(ROOT / "docs" / "kernels-underneath.md", "yaml", "text")
-    starts = "component: Starling", "    for c in range(len(cells) - 1):"
-    schema, loop = (
-        next(block.text for block in page if block.text.startswith(start)) for start in starts
-    )
-    assert loop in sources(load(schema), "numba")["starling.py"]
