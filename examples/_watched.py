@@ -41,6 +41,6 @@ def watch(
             return
         film = inspector.record(options.steps)
         if options.film is not None:
-            film.save(options.film)
+            film.save(options.film, width=480, height=400, rate=15)
         if options.picture is not None:
             Path(options.picture).write_bytes(inspector.picture(480, 360))
