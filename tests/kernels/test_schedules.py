@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -118,7 +119,7 @@ KERNELS = (
     "Spin.stir",
     *("Bone.bend", "Bone.follow", "Shot.fly", "Shot.flicker", *OWN),
 )
-SETS = {
+SETS: dict[str, Callable[[Any], Any]] = {
     '{set: settings.gain, to: "1 / max(Body.heaviest(), 1)"}': lambda w: 1
     / np.maximum(w.body.heaviest(), 1),
     "{set: settings.limit, to: f32(settings.gain * 9) - f32(settings.calls)}": lambda w: np.clip(
