@@ -152,7 +152,7 @@ def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
 
 
 def test_blocks_that_say_so_pass_mypy(project: Path) -> None:
-    shutil.copytree(ROOT / "schemas", project / "schemas")
+    write_schemas(ROOT / "docs" / "api.md", project)
     assert ecsgen("build", "schemas", "-o", "generated")[0] == 0
     typed = [
         block.text
@@ -290,9 +290,11 @@ def type_in(words: list[str], lines: str) -> str:
     if program in ("mkdir", "cd", "source", "pip") or arguments[:2] == ["-m", "venv"]:
         return ""
     assert program in ("python", "pytest"), words
-    module = ["-m", "pytest", "--collect-only"] if program == "pytest" else []
+    if program == "pytest":  # other tests run generated ones
+        assert all(Path(argument).exists() for argument in arguments)
+        return ""
     result = subprocess.run(
-        [sys.executable, *module, *arguments],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         input=lines,
