@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ecsgen.kernels import statements
-from ecsgen.kernels.random_numbers import count_draws
+from ecsgen.kernels.random_numbers import count_draws, range_of_draws
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program, expressions_of
 
@@ -158,9 +158,9 @@ class _Lowering:
                         isinstance(node, tree.Offset | tree.Distance) and node.near == step.near
                         for node in nodes
                     )
-                    draws = step.whom != tree.TRUE
+                    drawn = range_of_draws(expressions_of(None, step.body))
                     self._out.append(
-                        statements.ForNeighbours(step.near, draws, step.whom, needs_offset, body)
+                        statements.ForNeighbours(step.near, drawn, step.whom, needs_offset, body)
                     )
                 case tree.WhileLoop():
                     self._while(step)

@@ -149,8 +149,14 @@ def numbering(
 
 def count_draws(expressions: Iterable[Expression]) -> int:
     """Return the next free number after those that numbered expressions draw."""
+    return range_of_draws(expressions).stop
+
+
+def range_of_draws(expressions: Iterable[Expression]) -> range:
+    """Return the numbers from the first to the last that numbered expressions draw."""
     drawn = [node for node in walk(*expressions) if draws_numbers(node)]
-    return max((_end(node, node.number) for node in drawn), default=0)
+    first = min((node.number for node in drawn), default=0)
+    return range(first, max((_end(node, node.number) for node in drawn), default=0))
 
 
 def _end(node: Draw | RandomChoice | NeighbourAggregate, number: int) -> int:

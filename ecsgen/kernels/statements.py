@@ -257,13 +257,18 @@ class ForNeighbours(Compound):
     """Run a block for each of the listed rows, but those of the dead."""
 
     near: str
-    draws: bool
-    """True if random numbers are drawn, with each neighbour others."""
+    drawn: range
+    """The numbers of the random numbers that are drawn, with each neighbour others."""
     whom: tree.Expression
     """The value that tells the neighbour apart, where random numbers are drawn."""
     needs_offset: bool
     """True if the neighbour's offset or distance is read."""
     body: tuple[Statement, ...]
+
+    @property
+    def draws(self) -> bool:
+        """True if random numbers are drawn."""
+        return bool(self.drawn)
 
 
 @dataclass(frozen=True)

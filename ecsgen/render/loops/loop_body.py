@@ -90,8 +90,7 @@ class LoopBody(LoopControl):
         """Compute the row key before the steps, which may write the stream field."""
         key_of_row, builder = self.names.allocate("key_of_row"), self.builder
         self.row_key = key_of_row
-        loops = (s for s in tree.walk_nested(body) if isinstance(s, lowered.Compound))
-        in_loops = any(getattr(loop, "draws", False) for loop in loops)
+        in_loops = any(map(self._draws_in_passes, tree.walk_nested(body)))
         by_turn = builder.program.counts_turns
         if in_loops or by_turn:
             self._who = self.names.allocate("who")
@@ -119,13 +118,42 @@ class LoopBody(LoopControl):
             function, arguments = "stream_key", [self._who]
         self.first.append(f"{key_of_row} = {function}({', '.join([*arguments, builder.key])})")
 
+    def words_of_links(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> str:
+        builder, whom, stream = self.builder, loop.whom, self.builder.program.stream_field
+        is_alone = self._depth < 2 and not any(
+            getattr(statement, "draws", False) for statement in tree.walk_nested(loop.body)
+        )
+        if not (builder.is_plain and is_alone and loop.draws and near.join.near.via):
+            return ""
+        if stream is None or builder.program.counts_turns or self._may_change(stream):
+            return ""
+        if not (isinstance(whom, tree.NeighbourField) and whom.is_link):
+            return ""
+        if not (ids := near.join.handles(whom.name, whom.owner)):  # of owners
+            return ""
+        keys = builder.source.managers.keys(stream, builder.source.cell_selection(stream.owner))
+        arguments = [f"_network{near.join.tag}", keys, ids, "_key", str(loop.drawn)]
+        words = f"words_of_links({', '.join(arguments)})"
+        return builder.parameter("link_words", "memoryview[int]", words)
+
+    def _draws_in_passes(self, statement: lowered.Statement) -> bool:
+        """Return True if a statement is a loop whose passes draw their own random words."""
+        if isinstance(statement, lowered.ForNeighbours) and statement.draws:
+            return not self.words_of_links(self._nears[statement.near], statement)
+        return isinstance(statement, lowered.Compound) and getattr(statement, "draws", False)
+
+    def _may_change(self, stream: tree.FieldValue) -> bool:
+        """Return True if the kernel may change the field of which random numbers depend."""
+        program = self.builder.program
+        sent = any(isinstance(step.target, tree.ReferencedField) for step in program.actions)
+        is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
+        return not is_fixed and (sent or stream.text in program.effects.writes)
+
     def _row_words(self, stream: tree.FieldValue) -> str:
         """Return the expression for the row's random words. Plain Python draws the words of many
         rows in advance, in the order of turns, unless the stream field may change."""
         builder, program, source = self.builder, self.builder.program, self.builder.source
-        sent = any(isinstance(step.target, tree.ReferencedField) for step in program.actions)
-        is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
-        may_change = not is_fixed and (sent or stream.text in program.effects.writes)
+        may_change = self._may_change(stream)
         in_order = builder.is_ordered and not may_change
         picked = self._picked_keys(stream)
         if in_order and source.is_world:

@@ -49,6 +49,11 @@ class LoopControl(RowValues, RowLoop):
     def run(self, statements: Sequence[lowered.Statement]) -> None:
         """Write statements."""
 
+    @abstractmethod
+    def words_of_links(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> str:
+        """Return the parameter with the random words of a loop's passes, "" if each pass draws its
+        own."""
+
     @property
     def is_in_loop(self) -> bool:
         """True if a statement is inside of a loop of the row."""
@@ -131,9 +136,7 @@ class LoopControl(RowValues, RowLoop):
             if may_move:
                 self._moving.append(near)
                 self.write(*near.offset_now_lines(self))
-            whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
-            whom = f"int({whom})" if whom and self.builder.is_plain else whom
-            with self._pass_of(whom, is_counted=False):
+            with self._pass_with(near, loop):
                 self._block(loop.body)
         if may_move:
             self._moving.remove(near)
@@ -240,6 +243,23 @@ class LoopControl(RowValues, RowLoop):
         yield
         self.row_key, self._who = outer
 
+    @contextmanager
+    def _pass_with(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> Iterator[None]:
+        """Draw other random numbers with each neighbour."""
+        outer = self.row_key
+        if words := self.words_of_links(near, loop):
+            self.row_key = self.names.allocate("key_of_pass")
+            first, count = near.candidate, loop.drawn.stop
+            first = f"{count} * {first}" if count > 1 else first
+            self.write(f"{self.row_key} = {words}[{first} : {first} + {count}]")
+            yield
+            self.row_key = outer
+            return
+        whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
+        whom = f"int({whom})" if whom and self.builder.is_plain else whom
+        with self._pass_of(whom, is_counted=False):
+            yield
+
     def _pass_key(self, number: str) -> tuple[str, str]:
         """Return the variables with the key of a pass, and with what its numbers depend on."""
         who, key = self._who, self.names.allocate("key_of_pass")
@@ -317,9 +337,24 @@ class LoopControl(RowValues, RowLoop):
         number = self.own_number(first) if is_alike and all(numbers) else ""
         return number and f"({number} {node.name} {numbers[0]})"
 
+    def _compared(self, node: tree.Expression) -> str:
+        """Return the expression for a number of Python's own that compares as it should."""
+        is_exact = not (node.type.is_float or node.type.is_time)
+        if self.builder.is_plain and isinstance(node, tree.Constant) and is_exact:
+            return spelled(node.value)
+        return self.own_number(node)
+
+    def _bernoulli(self, draw: tree.Draw) -> Value | None:
+        """Return a draw of Python's own numbers; None if its probability is none."""
+        probability = self.own_number(draw.operands[0])
+        if not probability:
+            return None
+        drawn = f"({self.row_key}[{draw.number}] >> 11) * 2.0**-53"
+        return uniform(draw.type, Code(f"({drawn} < {probability} < np.inf)"))
+
     def value(self, node: tree.Expression) -> Value:
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
-            sides = [self.own_number(operand) for operand in node.operands]
+            sides = [self._compared(operand) for operand in node.operands]
             if all(sides):
                 return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
             for operand in node.operands:
@@ -327,4 +362,6 @@ class LoopControl(RowValues, RowLoop):
                     comparison := self._nears[operand.near].faster_comparison(node, self)
                 ):
                     return comparison
+        if isinstance(node, tree.Draw) and node.distribution == "bernoulli":
+            return self._bernoulli(node) or super().value(node)
         return super().value(node)

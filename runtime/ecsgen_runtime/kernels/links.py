@@ -14,6 +14,7 @@ from ..managers.policies.networks import Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
 from ..world.queries.join_rows import JoinRows, member_row_array
+from .random_streams import words_of_passes
 from .spaces.neighbour_search import NeighbourPairs
 
 _PAIRS: Final = 1 << 15
@@ -23,6 +24,9 @@ SourceRows = slice | JoinRows
 """Rows of a component in a group, a query or the component itself."""
 Side = tuple[Owned, SourceRows]
 """A manager with entities, and its rows that ask or are asked."""
+
+
+_NOTHING_KEPT: Final[tuple[Any, Any, Any]] = (), (), None
 
 
 class NetworkRows:
@@ -55,19 +59,14 @@ def network_of(
     `parts`: the rows of those who are asked in components of which some rows may be inactive.
     O(links) after a change, else O(1).
     """
-    links, cache = network.links_by_slot(back), network.data.link_index.kept
-    sides = (asking, asked)
-    held = (*(rows for _, rows in sides), *(rows for rows, _ in parts))
-    versions = (
-        *(manager.version for manager, _ in sides),
-        *(manager.version for _, manager in parts),
-    )
-    key = back, *(id(manager) for manager, _ in sides), len(held)
-    stamp, held_before, known = cache.get(key, ((), (), None))
-    is_same = stamp == versions and all(map(_are_same, held, held_before))
-    if not is_same or known is None:
+    index = network.data.link_index
+    links, key = network.links_by_slot(back), (back, id(asking[0]), id(asked[0]), len(parts))
+    held, versions, known = index.kept.get(key, _NOTHING_KEPT)
+    now = asking[1], asked[1], *(rows for rows, _ in parts)
+    stamp = [asking[0].version, asked[0].version, *(manager.version for _, manager in parts)]
+    if known is None or stamp != versions or not all(map(_are_same, now, held)):
         known = _linked_rows(network, links, asking, asked, parts)
-        cache[key] = versions, held, known
+        index.kept[key] = now, stamp, known
     result: NetworkRows = known
     return result
 
@@ -122,6 +121,21 @@ def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> 
     numbers[members] = np.arange(len(members))
     row_numbers[row_numbers == NIL] = manager.data.n
     return numbers[row_numbers]
+
+
+def words_of_links(
+    network: NetworkRows,
+    row_keys: NDArray[np.uint64],
+    ids: IdArray,
+    key: np.uint64,
+    numbers: range,
+) -> memoryview[int]:
+    """Return the random words of the passes of a loop over links: `numbers.stop` for each link of
+    the network, of which those before `numbers` are 0. `row_keys`, shape (asking,), tells rows
+    apart; `ids` are those of links by row. O(links)."""
+    who = row_keys.repeat(np.diff(network.starts))
+    words = words_of_passes(who, ids[network.links], key, numbers)
+    return words.T.ravel().data
 
 
 class LinkedPairs:

@@ -194,6 +194,20 @@ def _poisson_sums(means: _Floats, u: _Floats) -> NDArray[np.int64]:
         goes_on = (total <= u) & (total > former)
 
 
+def words_of_passes(who: Any, passes: Any, key: np.uint64, numbers: range) -> DrawnWords:
+    """Return some words of passes of loops, each in the line of its number, shape (numbers.stop,
+    k); `who` tells the row of each pass apart, `passes` which pass of it this is, shape (k,)."""
+    words, bits = np.zeros((numbers.stop, len(who)), np.uint64), np.empty(len(who), np.uint64)
+    streams = passes + np.uint64(_STEP)
+    _mix(streams, bits)
+    streams ^= who
+    _mix(streams, bits)
+    derive_stream_keys(streams, key, streams, bits)
+    for number in numbers:
+        _words(streams, number, words[number], bits)
+    return words
+
+
 def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
     np.add(streams, np.uint64((number + 1) * _STEP & _ALL), out=word)
     _mix(word, bits)
