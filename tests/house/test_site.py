@@ -56,8 +56,7 @@ def test_the_gallery_has_every_model_and_its_film() -> None:
     watched = {path.stem for path in (DOCS.parent / "examples").glob("watch_*.py")}
     films = set(re.findall(r"<!-- film: (\w+) -->", gallery))
     assert films == {name for name in models | watched if name[0] != "_"}
-    first_page = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"<!-- film: (\w+) -->", first_page)) & films
+    assert ".gif)" in (DOCS / "index.md").read_text(encoding="utf-8")  # a picture that moves
 
 
 def test_every_public_name_has_an_entry_and_a_docstring(
