@@ -86,9 +86,11 @@ def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:
     name = root.label if root.is_package else _readable(shown_path)
     mark = Mark(name, 0, 0, 0)
     if not root.path.is_dir():
-        is_there = root.path.exists()
-        problem = "is not a folder" if is_there else "there is no such folder"
-        diagnostics.add("E201", problem, mark, hint="" if is_there else "`ecsgen init` makes one")
+        problem, hint = "there is no such folder", "`ecsgen init` makes one"
+        if root.path.exists():
+            problem = "is not a folder"
+            hint = "write the folder that it is in, which has the schemas of one package"
+        diagnostics.add("E201", problem, mark, hint=hint)
         return []
 
     def failed(error: OSError) -> None:

@@ -239,6 +239,10 @@ def test_without_schemas_init_is_named(project: Project) -> None:
     done = project("build")
     assert done.status == 2
     assert "there is no such folder; `ecsgen init` makes one" in done.err
+    project.put("model.yaml", "component: Body")
+    done = project("build", "model.yaml")
+    assert done.status == 2
+    assert "model.yaml: error[E201]: is not a folder; write the folder that it is in" in done.err
 
 
 SAID = "generated imports ecsgen-runtime, which pyproject.toml does not list; to add: "
