@@ -214,7 +214,10 @@ def _with_numbers(spot: Spot) -> str:
 
     def text_of(part: ast.AST) -> str | None:
         operand = None if part in unshown else known.get(part)
-        return None if operand is None or operand.value is UNREAD else str(plain(operand.value))
+        if operand is None or operand.value is UNREAD:
+            return None
+        text = str(plain(operand.value))
+        return f"({text})" if isinstance(node, ast.UnaryOp) else text
 
     return filled(node, text_of)
 
@@ -290,6 +293,8 @@ class CheckedSteps(StepCompiler):
         def checked(run: Effects, scope: Scope) -> Signal | None:
             if target.find(scope) is None:
                 recorder.tell(spot, scope, ("null",), None, "", [handle])
+            elif target.index(scope) is None:
+                recorder.tell(Spot(statement, statement.target), scope, ("index",), None, "")
             return act(run, scope)
 
         return checked

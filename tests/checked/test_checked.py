@@ -18,7 +18,7 @@ from tests.support.generated_package import imported_package
 
 SCHEMA = """\
 component: Firm
-fields: {size: i64, cash: f64, small: u8}
+fields: {size: i64, cash: f64, small: u8, shares: "f64[3]"}
 ---
 component: Person
 fields: {home: entity, pay: f64, small: u8, k: i64, v: "f64[3]", at: "f64[2]", w: f32, mark: bool}
@@ -29,6 +29,7 @@ kernels:
   age: {steps: [small += 1]}
   convert: {steps: [small = u8(k)]}
   store: {steps: [small = k]}
+  multiply: {steps: ["k = dot(vec(k, k), vec(k, 1))"]}
   round_off: {steps: [w = pay]}
   look: {steps: ["pay = v[k]"]}
   put: {steps: ["v[k] = 1"]}
@@ -73,6 +74,7 @@ kernels:
   visit: {over: Person, steps: [Person.pay = Person.home.Firm.cash]}
   call_on: {over: Person, where: exists(Person.home.Firm), steps: [Person.pay = 1]}
   join: {over: Person, steps: [Person.home.Firm.small += 200]}
+  hold: {over: Person, steps: ["Person.home.Firm.shares[Person.k] += 1"]}
   leave: {over: Person, turns: random, steps: [Person.small -= 1]}
   trample: {over: Walker, turns: rows, steps: [Walker.cell.load = 1]}
   end: {over: Person, steps: [destroy(Person.home)]}
@@ -129,6 +131,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.age", {"small": 255}, "wrap", "small += 1"),
     ("person.convert", {"k": 256}, "wrap", "u8(k)"),
     ("person.store", {"k": -1}, "wrap", "small = k"),
+    ("person.multiply", {"k": 2**40}, "wrap", "dot(vec(k, k), vec(k, 1))"),
     ("person.round_off", {"pay": 1e300}, "infinite", "w = pay"),
     ("person.look", {"k": 3}, "index", "v[k]"),
     ("person.put", {"k": -1}, "index", "v[k]"),
@@ -152,6 +155,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("call_on", {"home": 0}, "", ""),
     ("join", {}, "wrap", "Person.home.Firm.small += 200"),
     ("join", {"home": 0}, "null", "Person.home.Firm.small += 200"),
+    ("hold", {"k": 3}, "index", "Person.home.Firm.shares[Person.k]"),
+    ("hold", {"k": 3, "home": 0}, "null", "Person.home.Firm.shares[Person.k] += 1"),
     ("leave", {"small": 0}, "wrap", "Person.small -= 1"),
     ("end", {"home": 0}, "", ""),
     ("bear", {"k": 256}, "wrap", "Person.k"),
@@ -197,8 +202,8 @@ def test_text_of_a_finding(package: Any) -> None:
     with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
         world.visit()
     head, line, caret, who = str(raised.value).split("\n")
-    assert head.endswith("town.yaml:54:46: null: Person.home.Firm.cash")
-    assert line == SCHEMA.split("\n")[53]
+    assert head.endswith("town.yaml:55:46: null: Person.home.Firm.cash")
+    assert line == SCHEMA.split("\n")[54]
     assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
     assert who == "in visit, Person 2v1 (row 1), tick 12: Person.home = 0"
 
@@ -347,7 +352,7 @@ def test_what_is_no_world_of_these_schemas(package: Any, tmp_path: Path) -> None
         checked(town(package), tmp_path).__enter__()
     wrong = SCHEMA.replace("# allow: zero", "# allow: zeros")
     (tmp_path / "town.yaml").write_text(wrong, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"town.yaml:33: allow: 'zeros' is none of null"):
+    with pytest.raises(ValueError, match=r"town.yaml:34: allow: 'zeros' is none of null"):
         checked(town(package), tmp_path).__enter__()
 
 
