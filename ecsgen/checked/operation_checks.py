@@ -44,23 +44,26 @@ def operation_kinds(name: str, operands: Sequence[Value], result: Value) -> Kind
     if name in _DIVISIONS:
         divisor = operands[1]
         kinds = () if (np.all(divisor.data) if divisor.shape else divisor.data) else ("zero",)
-    if result.kind == "f":
+    kind = result.kind
+    if kind == "f":
         return kinds + float_kinds(result, operands)
-    if name in _EXACT and result.kind in "iumM" and _wraps(name, operands, result):
+    if name in _EXACT and kind in "iumM" and _wraps(name, operands, result):
         return (*kinds, "wrap")
     return kinds
 
 
 def _wraps(name: str, operands: Sequence[Value], result: Value) -> bool:
     """Return whether integers or times do not fit; nobody knows of NaT and of `x // 0`."""
-    cells = [_exact(operand) for operand in operands]
-    known = [~np.isnat(operand.data) for operand in operands if operand.kind in "mM"]
+    cells, known = [_exact(operand) for operand in operands], []
     if name == "//":
-        known.append(cells[1] != 0)
-        cells[1] = np.where(known[-1], cells[1], 1)
+        known = [cells[1] != 0]
+        cells[1] = np.where(known[0], np.asarray(cells[1], object), 1)
     if name == "sum" and not result.shape:
         cells = [np.sum(part) for part in cells]
     wrong = _EXACT[name](*cells) != _exact(result)
+    if wrong is False:  # of single integers
+        return False
+    known += [~np.isnat(operand.data) for operand in operands if operand.kind in "mM"]
     if result.kind in "mM":
         wrong |= np.isnat(result.data)  # NaT by chance
     return bool(np.any(wrong) and np.any(reduce(np.logical_and, known, wrong)))
@@ -68,10 +71,9 @@ def _wraps(name: str, operands: Sequence[Value], result: Value) -> bool:
 
 def _exact(operand: Value) -> Any:
     """Return integers, or the units of times, as Python's; those with a shape in an array."""
-    if not operand.shape and operand.kind in "iu":
-        return int(operand.data)
-    cells = np.asarray(operand.data)
-    return (cells.astype(np.int64) if operand.kind in "mM" else cells).astype(object)
+    if operand.kind in "mM":
+        return np.asarray(operand.data).astype(np.int64).astype(object)
+    return np.asarray(operand.data).astype(object) if operand.shape else int(operand.data)
 
 
 def cast_kinds(operand: Value, result: Value) -> Kinds:
