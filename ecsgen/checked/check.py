@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import MethodType
 from typing import Any, Final, TypeAlias
@@ -20,10 +20,8 @@ from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
 from ecsgen_runtime.values.time_fields import DatetimeField, TimedeltaField
 from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference import reductions
-from ecsgen_testing.reference.neighbours import Surroundings
 from ecsgen_testing.reference.schema import Field, Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
-from ecsgen_testing.reference.statements import CompiledKernel
 from ecsgen_testing.reference.values import Value, dtype_of
 from ecsgen_testing.reference.world import Row, World
 from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
@@ -33,7 +31,6 @@ from ecsgen.checked.conditions import parsed_condition
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
 from ecsgen.checked.kernel_checks import (
     CheckedNames,
-    CheckedReduction,
     CheckedRun,
     compile_checked,
     compile_reduction,
@@ -152,8 +149,8 @@ class Check:
         self._schema = texts.schema
         self._stand_ins, self._thread = StandIns(), threading.get_ident()
         self._has_time = has_time(texts.project.world)
-        self._compiled: dict[Kernel, CompiledKernel] = {}
-        self._read: dict[Reduction, CheckedReduction] = {}
+        self._compile = cache(partial(compile_checked, texts=texts, recorder=recorder))
+        self._compile_reduction = cache(partial(compile_reduction, texts=texts, recorder=recorder))
 
     @property
     def findings(self) -> list[Finding]:
@@ -207,12 +204,6 @@ class Check:
             hint = did_you_mean(kernel, known)
             raise ValueError(f"there is no kernel {kernel!r}" + (f"; {hint}" if hint else ""))
         return kernel
-
-    def _compile(self, kernel: Kernel) -> CompiledKernel:
-        """Return a kernel that tells what is wrong."""
-        if kernel not in self._compiled:
-            self._compiled[kernel] = compile_checked(kernel, self._texts, self._recorder)
-        return self._compiled[kernel]
 
     def begin(self) -> None:
         """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
@@ -341,19 +332,12 @@ class Check:
         self._recorder.n_calls += 1
         copy = self._copy(reader.name)
         for reduction, written in reader.readers:
-            if reduction not in self._read:
-                arguments = reduction, written, self._texts, self._recorder
-                self._read[reduction] = compile_reduction(*arguments)
-            where, evaluate, others = self._read[reduction]
-            reading = Surroundings(copy, reduction)
-            reading.reduced = {k: reductions.reduced_value(copy, r) for k, r in others.items()}
+            counts = self._compile_reduction(reduction, written)
+            reading = reductions.reading_of(copy, reduction)
             actors = reductions.actors_to_count if reduction.home else _present
             with np.errstate(all="ignore"):
                 for actor in actors(copy, reduction):
-                    scope = Scope(reading, actor, 0, {})
-                    if where(scope):
-                        evaluate(scope)
-                        self._recorder.settle()
+                    counts(Scope(reading, actor, 0, {}))
         return method(*args, **kwargs)
 
 

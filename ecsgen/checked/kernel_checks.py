@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from ecsgen_testing.reference import values
@@ -408,19 +408,13 @@ class CheckedRun(Run):
         super()._deliver(row, field, index, sign, operand)
 
 
-class CheckedReduction(NamedTuple):
-    """A reduction whose rows are checked one by one."""
-
-    where: Condition
-    evaluate: Callable[[Scope], object]
-    others: Mapping[str, Reduction]
-    """Reductions whose values it reads."""
-
-
 def compile_reduction(
     reduction: Reduction, written: Written, texts: SchemaTexts, recorder: Recorder
-) -> CheckedReduction:
-    """Return a reduction, or a column of a table, compiled so that it tells what is wrong."""
+) -> Condition:
+    """Return what works out a row of a reduction, or of a table, and tells what is wrong with it.
+
+    Returns whether the row counts.
+    """
     names = _names_of(reduction, texts, recorder)
     expressions = CheckedExpressions(names)
     with np.errstate(all="ignore"):
@@ -428,8 +422,17 @@ def compile_reduction(
         where = _condition(expressions, names, reduction.where, condition)
         content = getattr(written, "expression", "")
         value = texts.expression(content, written.marks, "expression", reduction.value)
-        names.statement = value
         if value is None:  # the rows of a table
-            return CheckedReduction(where, lambda scope: None, names.reductions)
+            return where
+        names.statement = value
         evaluate = expressions.compile(reduction.value).evaluate
-        return CheckedReduction(where, evaluate, names.reductions)
+
+    def counts(scope: Scope) -> bool:
+        if not where(scope):
+            return False
+        value.begin()
+        evaluate(scope)
+        recorder.settle()
+        return True
+
+    return counts

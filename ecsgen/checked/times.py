@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -54,7 +56,7 @@ class Times:
 
     def __init__(self) -> None:
         self._begun, self._ended = perf_counter_ns(), 0
-        self._sums: dict[str, dict[str, _Sums]] = {}
+        self._sums: dict[str, dict[str, _Sums]] = defaultdict(partial(defaultdict, _Sums))
         """By name; each by schedule. Those of several worlds are added up."""
         self._schedules = [""]
 
@@ -111,7 +113,7 @@ class Times:
 
     def wrap(self, name: str, count: Callable[[], int], function: Method) -> Replacement:
         """Return what adds its time to a function; `count`: gives how many rows it runs over."""
-        sums_within = self._sums.setdefault(name, {})
+        sums_within = self._sums[name]
         schedules, now = self._schedules, perf_counter_ns
 
         def measured(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -122,9 +124,7 @@ class Times:
                 return function(owner, *args)  # which takes half the time
             finally:
                 took = now() - begun
-                sums = sums_within.get(schedules[-1])
-                if sums is None:
-                    sums = sums_within[schedules[-1]] = _Sums()
+                sums = sums_within[schedules[-1]]
                 sums.calls += 1
                 sums.total += took
                 if took > sums.longest:
@@ -197,5 +197,4 @@ def _row_counter(world: WorldBase, texts: SchemaTexts, over: str) -> Callable[[]
         return partial(len, getattr(world, over)) if over else lambda: 0
     if component.is_chunked:
         return lambda: 0
-    data = getattr(world, component.module).data
-    return lambda: data.n
+    return partial(attrgetter("n"), getattr(world, component.module).data)
