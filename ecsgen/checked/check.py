@@ -35,7 +35,7 @@ from ecsgen.checked.kernel_checks import (
     compile_checked,
     compile_reduction,
 )
-from ecsgen.checked.methods import GeneratedMethod, methods_of, owner_of
+from ecsgen.checked.methods import GeneratedMethod, Written, methods_of, owner_of
 from ecsgen.checked.recorder import Recorder
 from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
 from ecsgen.checked.stand_ins import Method, Replacement, StandIns
@@ -265,7 +265,7 @@ class Check:
         compiled = self._compile(kernel)
         if compiled.is_mortal and any(map(is_locked, self._world.all_managers())):
             return None
-        copy = self._copy(kernel.name)
+        copy = copied_world(self._world, self._schema)
         holder = self._owner(kernel.home)
         state = holder.json_state()
         copy.seeds[kernel.home] = state.get("seed", 0)
@@ -294,11 +294,15 @@ class Check:
         for name, field in kernel.args.items():
             if field.is_each:
                 converted[name] = converted[name][used]
-        return CheckedRun(copy, compiled, self._recorder, places, converted)
+        run = CheckedRun(copy, compiled, self._recorder, places, converted)
+        for name, reduction in compiled.names.reductions.items():
+            self._begin(name, copy)
+            self._look_at(copy, reduction, self._texts.reductions[name])
+        self._begin(kernel.name, copy)
+        return run
 
-    def _copy(self, name: str) -> World:
-        """Return a copy of the world, and begin a call on it."""
-        copy = copied_world(self._world, self._schema)
+    def _begin(self, name: str, copy: World) -> None:
+        """Begin a call on a copy of the world."""
 
         def number_of(row: Row) -> int:
             if row is copy.settings_row:
@@ -309,7 +313,6 @@ class Check:
             return rows_of(manager_of(self._world, self._schema, row.component))[number]
 
         self._recorder.begin(name, copy.tick if self._has_time else None, number_of)
-        return copy
 
     def _call_fused(
         self, kernels: Iterable[Kernel], method: Method, args: tuple[Any, ...], kwargs: Any
@@ -330,15 +333,20 @@ class Check:
         """Look at the rows of a reduction, or of a table's columns, then call it."""
         self._refuse_threads()
         self._recorder.n_calls += 1
-        copy = self._copy(reader.name)
+        copy = copied_world(self._world, self._schema)
+        self._begin(reader.name, copy)
         for reduction, written in reader.readers:
-            counts = self._compile_reduction(reduction, written)
-            reading = reductions.reading_of(copy, reduction)
-            actors = reductions.actors_to_count if reduction.home else _present
-            with np.errstate(all="ignore"):
-                for actor in actors(copy, reduction):
-                    counts(Scope(reading, actor, 0, {}))
+            self._look_at(copy, reduction, written)
         return method(*args, **kwargs)
+
+    def _look_at(self, copy: World, reduction: Reduction, written: Written) -> None:
+        """Look at the rows of a reduction one by one."""
+        counts = self._compile_reduction(reduction, written)
+        reading = reductions.reading_of(copy, reduction)
+        actors = reductions.actors_to_count if reduction.home else _present
+        with np.errstate(all="ignore"):
+            for actor in actors(copy, reduction):
+                counts(Scope(reading, actor, 0, {}))
 
 
 def has_time(world: WorldModel) -> bool:

@@ -171,8 +171,9 @@ class TableBuilder:
             fields.append(field)
         program: ReductionProgram | None = None
         if spec.where:
-            marks = {**marks, "expression": mark, "where": self.draft.value_mark(*path, "where")}
-            written = Reduction(name, "count", "true", spec.where, over=spec.rows, marks=marks)
+            marks["where"] = self.draft.value_mark(*path, "where")
+            all_marks = {**marks, "expression": mark}
+            written = Reduction(name, "count", "true", spec.where, over=spec.rows, marks=all_marks)
             typed = self._typed(written)
             program = None if typed is None else typed.program
         return replace(table, fields=tuple(fields), program=program or ReductionProgram())

@@ -86,6 +86,7 @@ kernels:
   spend: {over: Person, turns: rows, steps: [settings.fund -= Person.small]}
   price: {over: Person, where: Person.k != 1, steps: [settings.price = Person.pay]}
   rate: {over: Person, steps: ["settings.rates[1] = Person.pay / Person.k"]}
+  compare: {over: Person, steps: [Person.pay = Person.mean_rate()]}
   add: {over: Person, where: Person.k == 5, steps: [settings.price += f32(Person.pay)]}
 settings: {fund: u8, price: f32, rates: "f64[2]"}
 schedule:
@@ -95,7 +96,9 @@ schedule:
     - set: settings.rates[1]
       to: "1 / Person.mean_rate()"
     - {set: settings.fund, to: u8(400 * Person.mean_rate())}  # allow: nan
-records: {pays: {rate: {mean: Person.rate}}}
+records:
+  pays: {rate: {mean: Person.rate}}
+  rich: {rows: Person, where: Person.pay / Person.k > 9, fields: [Person.pay]}
 """
 
 
@@ -146,6 +149,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
     ("person.mean_rate", {"k": 2}, "", ""),
     ("records.pays.write", {"k": 0}, "zero", "pay / k"),
+    ("records.rich.write", {"k": 0}, "zero", "Person.pay / Person.k"),
+    ("compare", {"k": 0}, "zero", "pay / k"),
     ("pool", {}, "wrap", "settings.fund += 100"),
     ("spend", {"small": 5}, "wrap", "settings.fund -= Person.small"),
     ("price", {"k": 0, "pay": 1e300}, "infinite", "settings.price = Person.pay"),
