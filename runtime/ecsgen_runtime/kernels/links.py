@@ -17,7 +17,7 @@ from ..world.queries.join_rows import JoinRows, member_row_array
 from .random_streams import words_of_passes
 from .spaces.neighbour_search import NeighbourPairs
 
-_PAIRS: Final = 1 << 15
+_PAIRS: Final = 1 << 16
 """Number of pairs that are looked at together, so that they stay in the cache."""
 
 SourceRows = slice | JoinRows
@@ -41,9 +41,17 @@ class NetworkRows:
         """Row that is the link."""
 
     @cached_property
-    def who(self) -> RowArray:
-        """Number of the asking row by link."""
-        return np.arange(len(self.starts) - 1).repeat(np.diff(self.starts))
+    def blocks(self) -> list[tuple[slice, RowArray, RowArray]]:
+        """Asking rows whose links are looked at together, how many each has, and the number of the
+        asking row by link, from the first one of the block on."""
+        starts, n, blocks, start = self.starts, len(self.starts) - 1, [], 0
+        while start < n:
+            stop = int(starts.searchsorted(starts[start] + _PAIRS, "right")) - 1
+            stop = min(max(stop, start + 1), n)
+            counts = np.diff(starts[start : stop + 1])
+            blocks.append((slice(start, stop), counts, np.arange(stop - start).repeat(counts)))
+            start = stop
+        return blocks
 
     @cached_property
     def most(self) -> int:
@@ -165,19 +173,10 @@ class LinkedPairs:
 
     def blocks(self) -> Iterator[NeighbourPairs]:
         """Iterate over all pairs; each asking row is in one block."""
-        starts, who, n = self._network.starts, self._network.who, len(self.asking)
-        start = 0
-        while start < n:
-            stop = int(starts.searchsorted(starts[start] + _PAIRS, "right")) - 1
-            stop = min(max(stop, start + 1), n)
-            first, last = starts[start], starts[stop]
-            pairs = NeighbourPairs(
-                slice(start, stop),
-                who[first:last] - start,
-                np.arange(first, last),
-                np.empty((0, last - first)),  # there are no offsets
-                np.empty(last - first),
-            )
-            pairs.counts = np.diff(starts[start : stop + 1])
+        starts = self._network.starts
+        for rows, counts, who in self._network.blocks:
+            first, last = starts[rows.start], starts[rows.stop]
+            no_offset, no_square = np.empty((0, last - first)), np.empty(last - first)
+            pairs = NeighbourPairs(rows, who, slice(first, last), no_offset, no_square)
+            pairs.counts = counts
             yield pairs
-            start = stop

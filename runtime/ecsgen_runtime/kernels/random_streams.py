@@ -106,8 +106,11 @@ def draw_bernoulli(
 ) -> None:
     """Write true with a probability, false if that is negative or not finite; shape (n,)."""
     _words(streams, number, word, bits)
-    np.less(_unit_numbers(word), probability, out=out)
-    out &= np.asarray(probability) < np.inf
+    np.right_shift(word, _ELEVEN, out=word)
+    numbers = bits.view(np.float64)  # times 2^53, as the probability is: exact
+    np.copyto(numbers, word.view(np.int64))
+    np.less(numbers, np.multiply(probability, 2.0**53), out=out)
+    out &= np.less(probability, np.inf)
 
 
 def draw_exponential(

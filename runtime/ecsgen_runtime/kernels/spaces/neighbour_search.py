@@ -159,7 +159,7 @@ class NeighbourPairs:
         self,
         asking: slice,
         who: RowArray,
-        members: RowArray,
+        members: RowArray | slice,
         offset: Positions,
         square: NDArray[Any],
         indices: RowArray | None = None,
@@ -170,7 +170,7 @@ class NeighbourPairs:
         self.who = who
         """Number of each pair's asking position in the slice, ascending; shape (pairs,)."""
         self.found = members
-        """Number of each pair's member in the order of cells; shape (pairs,)."""
+        """Number of each pair's member in the order of cells, shape (pairs,); of links a slice."""
         self.offset = offset
         """Member's position minus the asking one, shape (axes, pairs)."""
         self.square = square
@@ -214,7 +214,9 @@ class NeighbourPairs:
         return self._only(is_best.nonzero()[0])
 
     def _only(self, chosen: RowArray) -> NeighbourPairs:
-        arrays = self.who[chosen], self.found[chosen], self.offset[:, chosen]
+        known = self.found
+        members = known.start + chosen if isinstance(known, slice) else known[chosen]
+        arrays = self.who[chosen], members, self.offset[:, chosen]
         indices = chosen if self._indices is None else self._indices[chosen]
         return NeighbourPairs(self.asking, *arrays, self.square[chosen], indices)
 
@@ -371,8 +373,17 @@ class NeighbourBlocks:
         self._search = search
         self._columns = columns
         self._working = [*(column.memory for column in columns), *working]
-        self._other_members = [BlockColumn(self._copy(other)) for other in others]
+        self._other_members = [*map(self._as_before, others)]
         self._paired = [*(member.memory for member in self._other_members), *paired]
+
+    def _as_before(self, other: BlockColumn) -> BlockColumn:
+        """Return a field of all members, in the order of pairs if these are links: a copy, unless
+        that would be gathered by block as well, and the kernel does not write the field."""
+        written = (column.cells for column in self._columns if column.is_written)
+        is_gathered = isinstance(self._search.members, slice) and other.rows is not None
+        if is_gathered and not any(np.may_share_memory(cells, other.cells) for cells in written):
+            return other
+        return BlockColumn(self._copy(other))
 
     def _copy(self, other: BlockColumn) -> NDArray[Any]:
         """Return a copy of a field of all members, in the order of their cells."""
@@ -395,11 +406,10 @@ class NeighbourBlocks:
         fields, others = len(self._columns), len(self._other_members)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
-            members = pairs.found
             memory = for_rows.take(len(rows), _spare_capacity(rows))
             asking_rows = batch_of(self._columns, rows, memory)
-            memory = for_pairs.take(len(members), _spare_capacity(members))
-            member_rows = batch_of(self._other_members, members, memory)
+            memory = for_pairs.take(len(pairs.who), _spare_capacity(pairs.who))
+            member_rows = batch_of(self._other_members, pairs.found, memory)
             views = (*asking_rows.views[:fields], *member_rows.views[:others])
             working = (*asking_rows.views[fields:], *member_rows.views[others:])
             gathered = asking_rows.gathered + member_rows.gathered
