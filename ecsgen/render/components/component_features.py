@@ -10,7 +10,7 @@ from ecsgen.model import Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies.policy import ComponentFeature, Policy
 from ecsgen.render.kernel_printers import drawing_lines, flat_columns, render_kernels
-from ecsgen.render.text.formatting import call, for_macro
+from ecsgen.render.text.formatting import call, call_line, for_macro
 from ecsgen.render.text.name_shadowing import add_class_placeholder
 from ecsgen.render.text.quoting import literal
 
@@ -22,7 +22,7 @@ def _space_line(component: Component) -> str:
     columns = tuple(f"_{column.name}_column" for column in field_columns(field))
     rows = "_n_active" if component.partition else "_n"
     arguments = [literal(value) for value in (space.field, columns, rows, space.wrap)]
-    return call("_SPACE: ClassVar = SpaceLayout", arguments, 4).lstrip().replace("\n    ", "\n")
+    return call_line("_SPACE: ClassVar = SpaceLayout", arguments, 4)
 
 
 class SettingsPart(NamedTuple):

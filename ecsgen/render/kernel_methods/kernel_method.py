@@ -19,7 +19,7 @@ from ecsgen.render.kernel_methods.row_sources import (
     RowSource,
     make_component_source,
 )
-from ecsgen.render.text.formatting import call, for_macro, sentence, tuple_type
+from ecsgen.render.text.formatting import call, call_line, for_macro, sentence, tuple_type
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -101,7 +101,7 @@ class KernelMethod(ABC):
         arguments += [literal(kinds)] if any(bundles) or homes or {*kinds} - {"spawn"} else []
         arguments += [literal(tuple(dict.fromkeys(homes)))] if any(bundles) or homes else []
         arguments += [literal(bundles)] if any(bundles) else []
-        return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
+        return call_line(f"{COMMANDS} = {kind}", arguments, 8)
 
     @property
     def takes_rows(self) -> bool:

@@ -39,6 +39,11 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
     return lead + exploded(head, arguments, indent).lstrip() + end
 
 
+def call_line(head: str, arguments: list[str], indent: int) -> str:
+    """Return `call` at an indent, for a text that is moved there: without 4 columns of it."""
+    return call(head, arguments, indent).lstrip().replace("\n    ", "\n")
+
+
 def exploded(head: str, arguments: list[str], indent: int, brackets: str = "()") -> str:
     """Return `head(arguments)` with one argument per line, as black keeps it at any depth."""
     pad = " " * indent

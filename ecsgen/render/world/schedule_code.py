@@ -20,7 +20,7 @@ from ecsgen.render.kernel_methods.kernel_method import (
     leaves_holes_out,
     merge_kernels,
 )
-from ecsgen.render.text.formatting import call, for_macro
+from ecsgen.render.text.formatting import call, call_line, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -93,7 +93,7 @@ class ScheduleMethod:
                     literal(f"{self._world.name}.{self.name}: {argument.name}"),
                     argument.block_expression,
                 ]
-                lines.append(call("checked_radius", arguments, 8).lstrip().replace("\n    ", "\n"))
+                lines.append(call_line("checked_radius", arguments, 8))
                 continue
             if not argument.each:
                 lines.append(f"{argument.constant}.to_cell({argument.bare_name})")
@@ -102,7 +102,7 @@ class ScheduleMethod:
             counts = dict.fromkeys(self._count(entry) for entry in users)
             for count in counts:
                 arguments = [argument.constant, argument.bare_name, count]
-                lines.append(call("each_value", arguments, 8).lstrip().replace("\n    ", "\n"))
+                lines.append(call_line("each_value", arguments, 8))
         return lines
 
     @property
@@ -146,7 +146,7 @@ class ScheduleMethod:
                 ends = [f"{pad}if not {value}:", f"{pad}    break", f"{pad[4:]}else:"]
                 label = literal(f"{self._world.name}.{self.name}")
                 arguments = [label, literal(entry.condition), str(entry.times)]
-                ends.append(pad + self._call_line("warn_still_true", arguments, len(pad) + 8))
+                ends.append(pad + call_line("warn_still_true", arguments, len(pad) + 8))
         pad = " " * 4 * len(heads)
         lines = [pad + line for each in group for line in self._pass_lines(*each, len(pad) + 8)]
         block = [*(" " * 4 * k + head for k, head in enumerate(heads)), *lines, *ends]
@@ -222,10 +222,7 @@ class ScheduleMethod:
 
     def _method_line(self, component: str, method: str, arguments: list[str], depth: int) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
-        return self._call_line(f"{holder}.{method}", arguments, depth)
-
-    def _call_line(self, function: str, arguments: list[str], depth: int) -> str:
-        return call(function, arguments, depth).lstrip().replace("\n    ", "\n")
+        return call_line(f"{holder}.{method}", arguments, depth)
 
 
 def _effects(entry: ScheduledCall) -> str:
