@@ -107,14 +107,6 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
         now = [member.version - changes for member in self.managers(w)]
         assert now == versions
 
-    def test_who_has_all_members_is_in(self) -> None:
-        w, es = self.filled(3, others=2)
-        self.check(w, es, range(3))
-        group = self.grouped(w)
-        for e in w.entities:
-            assert (e in group) == (e in es)
-        assert "nobody" not in group
-
     def test_the_last_member_joins(self) -> None:
         for module in self.members:
             w, es = self.filled(2, others=2)
@@ -126,6 +118,9 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
                 row = manager.create(new[2], **self.members[module].sample(4))
             assert row == manager.lookup(new[2]) == 2
             self.check(w, [*es, new[2]], [0, 1, 4])
+            joined = [e for e in w.entities if e in self.grouped(w)]
+            assert joined == [*es, new[2]]
+            assert "nobody" not in self.grouped(w)
 
     def test_many_join_in_the_order_given(self) -> None:
         for module in self.members:
@@ -158,17 +153,6 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
             manager.clear()
             assert self.grouped(w).n == len(manager) == 0
             assert sum(map(len, self.managers(w))) == sum(others) - 4
-
-    def test_joining_in_full_buffers(self) -> None:
-        """A swap without a spare row."""
-        w, es = self.filled(62)
-        first, *others = self.members
-        (late,) = self.spawn(w, [70], [first])
-        for member in self.managers(w):
-            member.shrink_to_fit()
-        for module in others:
-            getattr(w, module).create(late, **self.members[module].sample(70))
-        self.check(w, [*es, late], [*range(62), 70])
 
     def test_columns_are_slices_of_the_first_rows(self) -> None:
         w, _ = self.filled(2, others=2)

@@ -233,6 +233,19 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
 
+def test_a_swap_in_full_buffers_needs_no_spare_row() -> None:
+    w = game()
+    es = bodies(w, 62, extra=1)
+    (late,) = w.spawn(1, position={"tag": 62})
+    for member in (w.position, w.velocity):
+        member.shrink_to_fit()
+    w.velocity.create(late, speed=62)
+    assert w.bodies.entity.tolist() == [*es, late]
+    assert w.bodies.velocity.speed.tolist() == [*range(63)]
+    assert w.position.data.tag.tolist() == [*range(63), -1]
+    assert aligned(w)
+
+
 def test_a_spawn_that_fails_after_joining_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     w = game()
     es = w.spawn(3, light={"k": range(3)}, mesh={"k": range(3)})
