@@ -43,6 +43,8 @@ def _choice(test: Any, then: Any, otherwise: Any) -> Any:
     return then if test else otherwise
 
 
+_ONE_ROUND: Final = np.uint64(13)
+"""Bits of row numbers up to which words are sorted in one round."""
 _STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
 _SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
@@ -197,41 +199,46 @@ def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None)
 
 @jit()
 def _write_turns(row_keys: NDArray[np.uint64], key: Any, order: RowArray) -> None:
-    """Sort words, with rows in their lowest bits, by their highest bits in two rounds, then by
+    """Sort words, with rows in their lowest bits, by their highest bits in a round or two, then by
     insertion: nearly all are in place by then."""
     count, bits = len(row_keys), np.uint64(1)
     while 1 << bits <= count:
         bits += np.uint64(1)
-    half = min(np.uint64(11), bits // np.uint64(2) + np.uint64(2))
-    upper, lower = np.uint64(64) - half, np.uint64(64) - half - half
-    digit, row_mask = np.uint64((1 << half) - 1), np.uint64((1 << bits) - 1)
-    words, others = np.empty(count, np.uint64), np.empty(count, np.uint64)
-    firsts, seconds = np.zeros(1 << half, np.int32), np.zeros(1 << half, np.int32)
+    row_mask, words = np.uint64((1 << bits) - 1), np.empty(count, np.uint64)
     for row in range(count):
         word = _word(_mix(row_keys[row] ^ key), 0)
         words[row] = word >> bits << bits | np.uint64(row)
-        firsts[word >> lower & digit] += 1
-        seconds[word >> upper] += 1
-    first = second = 0
-    for k in range(1 << half):
-        firsts[k], first = first, first + firsts[k]
-        seconds[k], second = second, second + seconds[k]
-    for word in words:
-        position = firsts[word >> lower & digit]
-        others[position] = word
-        firsts[word >> lower & digit] = position + 1
-    for word in others:
-        position = seconds[word >> upper]
-        words[position] = word
-        seconds[word >> upper] = position + 1
+    digit = bits + np.uint64(1)
+    if bits > _ONE_ROUND:
+        digit = min(np.uint64(11), bits // np.uint64(2) + np.uint64(2))
+        words = _by_digit(words, digit, digit)
+    words = _by_digit(words, digit, np.uint64(0))
     for k in range(1, count):
-        word, position = words[k], k
-        while position > 0 and _comes_later(words[position - 1], word, row_keys, key, bits):
-            words[position] = words[position - 1]
-            position -= 1
-        words[position] = word
+        word = words[k]
+        if _comes_later(words[k - 1], word, row_keys, key, bits):
+            position = k
+            while position > 0 and _comes_later(words[position - 1], word, row_keys, key, bits):
+                words[position] = words[position - 1]
+                position -= 1
+            words[position] = word
     for k in range(count):
         order[k] = np.intp(words[k] & row_mask)
+
+
+@jit()
+def _by_digit(words: NDArray[np.uint64], bits: Any, above: Any) -> NDArray[np.uint64]:
+    """Return words sorted stably by so many bits, below those above."""
+    down, total = np.uint64(64) - bits, np.int32(0)
+    starts, ordered = np.zeros(1 << bits, np.int32), np.empty_like(words)
+    for word in words:
+        starts[word << above >> down] += np.int32(1)
+    for k in range(len(starts)):
+        starts[k], total = total, total + starts[k]
+    for word in words:
+        position = starts[word << above >> down]
+        ordered[position] = word
+        starts[word << above >> down] = position + np.int32(1)
+    return ordered
 
 
 @jit(forceinline=True)
