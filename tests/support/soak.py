@@ -46,7 +46,7 @@ SOAK = {
     "test_kernels_exact.py": r"random_compiled_kernels|trees\[\d+-[235]\]",
     "test_kernels_valid.py": "test_valid_kernels_run",
     "test_model_examples.py": "both_backends.*(life|flocking|schelling|sugarscape)",
-    "test_mutate.py": "no_mutant_at_all|every_mutant",
+    "test_mutate.py": "no_mutant_at_all",
     "test_names.py": "real_names|types_of",
     "test_names_of_locals.py": "columns_and_functions.numba",
     "test_near_generated.py": "numba|1[01]",
