@@ -24,6 +24,7 @@ kernels:
       often = poisson(mean)
       hit = bernoulli(mean)
       close = f32(exponential(2) + f64(poisson(3)))
+  toss: {steps: [hit = bernoulli(mean)]}
   taken: {where: bernoulli(0.5), steps: ["often = poisson(f32(0.5)) if hit else poisson(700)"]}
   looped:
     steps: |
@@ -85,6 +86,14 @@ def poisson(drawn: int, mean: float) -> int:
 def words(w: Any, kernel: str, number: int) -> list[int]:
     key = call_key(7, kernel, 0)
     return [word(row_stem(int(entity), key), number) for entity in w.body.data.entity]
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_great_probabilities_are_no_overflow(packages: Any, backend: int) -> None:
+    w = filled(packages[backend])
+    with np.errstate(all="raise"):
+        w.body.toss()
+    assert w.body.data.hit[MEANS >= 1].tolist() == np.isfinite(MEANS[MEANS >= 1]).tolist()
 
 
 @pytest.mark.parametrize("backend", [0, 1])

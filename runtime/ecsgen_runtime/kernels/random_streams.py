@@ -107,9 +107,9 @@ def draw_bernoulli(
     """Write true with a probability, false if that is negative or not finite; shape (n,)."""
     _words(streams, number, word, bits)
     np.right_shift(word, _ELEVEN, out=word)
-    numbers = bits.view(np.float64)  # times 2^53, as the probability is: exact
-    np.copyto(numbers, word.view(np.int64))
-    np.less(numbers, np.multiply(probability, 2.0**53), out=out)
+    numbers = bits.view(np.float64)
+    np.multiply(word.view(np.int64), 2.0**-53, out=numbers)
+    np.less(numbers, probability, out=out)
     out &= np.less(probability, np.inf)
 
 
