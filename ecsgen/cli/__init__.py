@@ -74,8 +74,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise  # `ecsgen.__main__` says what is missing
         return _fault(error)
     except (click.Abort, KeyboardInterrupt):
-        is_build = "build" in [*(sys.argv[1:] if arguments is None else arguments)][:1]
-        rest = "; the next build repairs what is incomplete" if is_build else ""
+        command = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+        rest = "; the next build repairs what is incomplete" if command == "build" else ""
         click.echo(f"interrupted{rest}", err=True)
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click itself exits when a pipe is broken

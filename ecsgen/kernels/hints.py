@@ -18,6 +18,7 @@ from ecsgen.kernels.operations import (
     GRID_FUNCTIONS,
     MAX_VECTOR,
 )
+from ecsgen.model import REDUCTION_FUNCTIONS
 from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -236,17 +237,12 @@ def of_aggregate(name: str, node: ast.AST) -> str:
     """Return a hint for an aggregate, or a loop, of a kernel without neighbours."""
     near = "give the kernel near: a radius"
     match node:
-        case ast.Call(args=[value], keywords=[]) if name in (
-            "count",
-            "max",
-            "mean",
-            "min",
-            "sum",
-        ) and "other" not in names_in(value):
-            return (
-                f"for those near {near}; for all rows write a reduction, "
-                f"`{name}: {ast.unparse(value)}`, and read it in a kernel of the world"
-            )
+        case ast.Call(args=[value], keywords=[]) if name in REDUCTION_FUNCTIONS:
+            if "other" not in names_in(value):
+                return (
+                    f"for those near {near}; for all rows write a reduction, "
+                    f"`{name}: {ast.unparse(value)}`, and read it in a kernel of the world"
+                )
     return near
 
 
