@@ -40,7 +40,7 @@ KEYS: Final = (
     *("A kernel of the world", "`near` of a kernel", "An entry of a schedule"),
     "A column of a table",
 )
-"""Sections of the schema language: tables of keys, of which the first sentence is enough."""
+"""Sections of the schema language: lists of keys, of which the first sentence is enough."""
 UNTOLD: Final = (
     *("`doc`", "`unit`", "`renamed_from`", "`removed`", "`version`", "`shards`", "`parallel`"),
     *("`release`", "`cold`", "`growth`", "`split`", "`tags`"),
@@ -93,10 +93,11 @@ def rows(text: str) -> Iterator[list[str]]:
 
 def key_lines(title: str, seen: set[str]) -> Iterator[str]:
     """Yield a line for each key, with the first sentence of its meaning, unless it is in `seen`."""
-    for key, value, default, meaning in rows(section("schema.md schema-world.md", title)):
+    listed = r"^- (`\w+`) \(([^)]*)\): (.*)$"
+    text = section("schema.md schema-world.md", title)
+    for key, takes, meaning in re.findall(listed, text, re.MULTILINE):
         first = re.split(r"(?<=[.;]) (?=[A-Z`])", meaning)[0].rstrip(".;")
-        usual = "" if default in ("", "required", "`false`") else f", else {default}"
-        line = f"- {key} ({value.replace('`true`, `false`', 'bool')}{usual}): {first}"
+        line = f"- {key} ({takes.replace('; required', '').replace('; default `false`', '')}): {first}"
         if key not in UNTOLD and line not in seen:
             seen.add(line)
             yield line

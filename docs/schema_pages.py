@@ -8,7 +8,7 @@ from __future__ import annotations
 import runpy
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
@@ -49,13 +49,6 @@ _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
     ("`shards`", document_specs.ShardsSpec),
 )
 
-_LIKE: Final = {
-    "A setting": "A field",
-    "A kernel of the world": "A kernel",
-    "A column of a table": "A reduction",
-}
-"""Sections that list only the keys that another one does not have."""
-
 _INTRODUCTION: Final = f"""# The schema language
 
 <!-- Made by `python docs/schema_pages.py`; change the model, not this page. -->
@@ -81,10 +74,9 @@ tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20
 {MAX_DEPTH} levels deep, with {MAX_NODES:,} keys and values. Inside braces a type with a shape needs
 quotes, as above.
 
-- [The second part](schema-world.md) has the keys of the document `world`.
-- [Names](reserved-names.md) lists the names that you cannot take.
-- `ecsgen schema` prints the language as JSON Schema, for editors.
-- `ecsgen explain CODE` explains an error, with a wrong and a right schema.
+[The second part](schema-world.md) has the keys of the document `world`, and [Names](reserved-names.md) the
+names that you cannot take. `ecsgen schema` prints the language as JSON Schema, for editors. Behind each key
+stand its value and its default.
 """
 
 _TYPES: Final = f"""## Field types
@@ -145,13 +137,11 @@ _BESIDE: Final = textwrap.fill(
 
 def schema_pages() -> dict[str, str]:
     """docs/schema.md and docs/schema-world.md."""
-    parts, of_world, models = [_INTRODUCTION], [_WORLD], dict(_SECTIONS)
+    parts, of_world, printed = [_INTRODUCTION], [_WORLD], dict[str, str]()
     for title, model in _SECTIONS:
-        chosen = of_world if of_world[1:] or model is document_specs.WorldSpec else parts
-        like = _LIKE.get(title)
-        chosen.append(
-            _section(title, model) if like is None else _section_like(title, like, models)
-        )
+        is_of_world = of_world[1:] or model is document_specs.WorldSpec
+        page = "schema-world.md" if is_of_world else "schema.md"
+        (of_world if is_of_world else parts).append(_section(title, model, page, printed))
         if model is document_specs.FieldSpec:
             parts.append(_TYPES)
     return {"schema.md": "\n".join(parts), "schema-world.md": "\n".join(of_world)}
@@ -162,36 +152,38 @@ def names_page() -> str:
     return f"{_NAMES}\n{_reserved()}"
 
 
-def _section(title: str, model: type[BaseModel]) -> str:
-    return _table(title, " ".join((model.__doc__ or "").split()), _rows(model).values())
+def _section(title: str, model: type[BaseModel], page: str, printed: dict[str, str]) -> str:
+    """Return a section; keys that stand in another one already are links to that.
+
+    `printed`: line of a key → link to its section.
+    """
+    lines = _lines(model)
+    known, link = dict[str, list[str]](), f"[{title}]({page}#{_anchor(title)})"
+    for key, line in lines.items():
+        if line in printed:
+            known.setdefault(printed[line], []).append(f"`{key}`")
+    new = [line for line in lines.values() if line not in printed]
+    heading = " ".join((model.__doc__ or "").split())
+    is_told = any(line.startswith(f"- {title} (") for line in printed)
+    parts = [f"## {title}", "" if is_told or heading[:-1] == title else heading, "\n".join(new)]
+    printed |= dict.fromkeys(new, link)
+    for other, keys in known.items():
+        names_listed = f"{', '.join(keys[:-1])} and {keys[-1]}" if keys[1:] else keys[0]
+        parts.append(f"As in {other}: {names_listed}.")
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _section_like(title: str, other: str, models: dict[str, type[BaseModel]]) -> str:
-    """Return a section with the keys that differ from those of another one."""
-    known, rows = _rows(models[other]), _rows(models[title])
-    shared = [key for key, row in rows.items() if row == known.get(key)]
-    lacking = [key for key in known if key not in rows]
-    link = f"[{other[0].lower()}{other[1:]}](schema.md#{other.lower().replace(' ', '-')})"
-    if len(lacking) < len(shared):
-        keys = f"The keys of {link}, but {', '.join(map('`{}`'.format, lacking))}"
-    else:
-        keys = f"The keys {', '.join(map('`{}`'.format, shared))} of {link}"
-    text = f"{' '.join((models[title].__doc__ or '').split())} {keys}, and:"
-    return _table(title, text, [row for key, row in rows.items() if key not in shared])
+def _anchor(title: str) -> str:
+    return title.strip("`:").lower().replace(" ", "-").replace("`", "")
 
 
-def _table(title: str, text: str, rows: Iterable[str]) -> str:
-    head = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
-    return "\n".join([f"## {title}", "", text, "", *head, *rows]) + "\n"
-
-
-def _rows(model: type[BaseModel]) -> dict[str, str]:
-    """Return the line of each key of a table."""
+def _lines(model: type[BaseModel]) -> dict[str, str]:
+    """Return the line of each key of a mapping."""
     lines = {}
     for name, field in model.model_fields.items():
-        key = field.alias or name
-        row = (f"`{key}`", _value(field), _default(field), field.description or "")
-        lines[key] = "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        key, default = field.alias or name, _default(field)
+        takes = f"{_value(field)}; {default}" if default else _value(field)
+        lines[key] = f"- `{key}` ({takes}): {field.description or ''}"
     return lines
 
 
@@ -203,7 +195,7 @@ def _value(field: FieldInfo) -> str:
 
 def _alternatives(annotation: Any) -> Iterator[str]:
     """What a key takes, in words."""
-    simple = {str: "text", int: "number", float: "number", bool: "`true`, `false`"}
+    simple = {str: "text", int: "number", float: "number", bool: "bool"}
     origin, arguments = get_origin(annotation), get_args(annotation)
     if annotation in simple:
         yield simple[annotation]
@@ -228,9 +220,9 @@ def _default(field: FieldInfo) -> str:
         return "required"
     default = field.default
     if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
+        return f"default `{str(default).lower()}`"
     if isinstance(default, (int, str)) and default != "":
-        return f"`{default}`"
+        return f"default `{default}`"
     return ""
 
 

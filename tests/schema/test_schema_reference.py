@@ -36,11 +36,11 @@ def test_every_mapping_of_the_language_is_documented() -> None:
     page = PAGES["schema.md"] + PAGES["schema-world.md"]
     for name, definition in json_schema()["$defs"].items():
         for key, value in definition["properties"].items():
-            assert f"| `{key}` | " in page, name
+            assert f"\n- `{key}` (" in page, name
             meaning = value.get("description", "")  # or that of the mapping it refers to
-            assert meaning.replace("|", "\\|") in page, (name, key)
-    rows = re.findall(r"^\| `\w+` \| (.*?) \|", page, re.MULTILINE)
-    assert all(takes.strip() == takes != "" and not takes.endswith(" of") for takes in rows), rows
+            assert meaning in page, (name, key)
+    lists = re.findall(r"^- `\w+` \((.*?)[;)]", page, re.MULTILINE)
+    assert all(takes.strip() == takes != "" and not takes.endswith(" of") for takes in lists), lists
 
 
 def test_every_code_is_documented() -> None:
