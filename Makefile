@@ -40,7 +40,7 @@ flock: $(STAMP)
 	done
 	test "$$(tail -n 1 build/flock-1.txt)" = "$$(tail -n 1 build/flock-2.txt)"
 
-# Those of docs/models.md: built for numba, run, and drawn into build/.
+# Those of docs/gallery.md: built for numba, run, and drawn into build/.
 models: $(STAMP)
 	for name in $(MODELS); do \
 		$(BIN)/ecsgen build examples/models/$$name --output build/$${name}_model --backend numba || exit; \

@@ -33,7 +33,7 @@ In the program `world.spawn(9, sheep={"energy": 5})` makes entities, `world.shee
 rows, `world.sheep.data.energy` a numpy view of its rows in use, which may be assigned, and
 `world.sheep.graze()` a kernel. `world.seed = 1` decides all chance.
 """
-EXAMPLE: Final = "agents.md", "A model"
+EXAMPLE: Final = "kernels.md", "A model"
 KEYS: Final = (
     *("`component:`", "A field", "`space`", "`grid`", "`on`", "`network`", "A kernel"),
     *("An argument of a kernel", "A reduction", "`enum:`", "`world:`", "A setting", "A query"),
@@ -61,7 +61,7 @@ TABLES: Final = (
 )
 """Sections with tables that are taken as they are."""
 MORE: Final = (
-    *("how-do-i-say.md", "models.md", "schema.md", "schema-world.md"),
+    *("how-do-i-say.md", "gallery.md", "schema.md", "schema-world.md"),
     *("kernels-reference.md", "kernels-other-rows.md"),
     *("api.md", "diagnostics.md", "command-line.md"),
 )

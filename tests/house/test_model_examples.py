@@ -382,18 +382,17 @@ def test_without_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_page_shows_them_as_they_are() -> None:
-    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     files = *EXAMPLES.glob("*.py"), *EXAMPLES.glob("*/*.yaml")
     texts = [path.read_text(encoding="utf-8") for path in files]
     shown = re.findall(r"^```(?:yaml|py)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(shown) > 8
     for block in shown:
         assert any(block in text for text in texts), block
-    for name, lines in re.findall(r"\(#([\w-]+)\) \| (\d+) \|", page):
-        stem = {"game-of-life": "life", "boltzmann-wealth": "boltzmann"}.get(name, name)
-        schema = EXAMPLES / stem.replace("wolves-and-sheep", "wolf_sheep")
-        text = (schema / f"{schema.name}.yaml").read_text(encoding="utf-8")
-        assert len([line for line in text.splitlines() if line and line[0] != "#"]) == int(lines)
+    for number, path in re.findall(r"\[(\d+)\]\(\.\./([\w./]+)\)", page):
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        code_lines = [line for line in lines if line.strip() and line.strip()[0] != "#"]
+        assert len(code_lines) == int(number), path
 
 
 @pytest.mark.parametrize("name", MODELS)
