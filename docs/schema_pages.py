@@ -74,9 +74,9 @@ tags and duplicate keys are errors. A file is UTF-8, at most {MAX_BYTES // 2**20
 {MAX_DEPTH} levels deep, with {MAX_NODES:,} keys and values. Inside braces a type with a shape needs
 quotes, as above.
 
-[The second part](schema-world.md) has the keys of the document `world`, and [Names](reserved-names.md) the
-names that you cannot take. `ecsgen schema` prints the language as JSON Schema, for editors. Behind each key
-stand its value and its default.
+[The second part](schema-world.md) has the keys of the document `world`, and
+[Names](reserved-names.md) the names that you cannot take. `ecsgen schema` prints the language as
+JSON Schema, for editors. Behind each key stand its value and its default.
 """
 
 _TYPES: Final = f"""## Field types
