@@ -6,47 +6,16 @@ policies that its schema asks for, and say which package they are about: no piec
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
-from pkgutil import iter_modules
-from typing import Never
+from typing import Any
 
-import pytest
-
-REASON = "generated tests need hypothesis: pip install hypothesis"
-THOROUGH = "thorough"
-LONGER = f"generated tests search longer with --hypothesis-profile={THOROUGH}"
-
-if find_spec("hypothesis") is not None:
-    from hypothesis import settings
-
-    settings.register_profile(THOROUGH, max_examples=300)
+HOOKS = ("pytest_pycollect_makemodule", "pytest_terminal_summary")
+"""Those that a package's `conftest.py` imports from here."""
 
 
-class Skipped(pytest.Module):
-    """A module of tests that cannot be imported."""
+def __getattr__(name: str) -> Any:
+    """Return a hook. The reference interpreter is imported without pytest and hypothesis."""
+    if name not in HOOKS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import hooks
 
-    def collect(self) -> Never:
-        """Skip all that is in it."""
-        pytest.skip(REASON, allow_module_level=True)
-
-
-def pytest_pycollect_makemodule(
-    module_path: Path, parent: pytest.Collector
-) -> pytest.Module | None:
-    """Leave tests out without hypothesis, and say so; None to take them as they are."""
-    if find_spec("hypothesis") is not None or module_path.name == "__init__.py":
-        return None
-    skipped: Skipped = Skipped.from_parent(parent, path=module_path)
-    return skipped
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Print how to search longer, unless a profile was chosen."""
-    if not config.getoption("--hypothesis-profile", None):
-        terminalreporter.write_line(LONGER)
-
-
-pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))
+    return getattr(hooks, name)

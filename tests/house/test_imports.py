@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,14 @@ def test_test_support_stands_above_the_library() -> None:
     checked = {*(GENERATOR / "checked").rglob("*.py")}
     for path in {*LIBRARY.rglob("*.py"), *GENERATOR.rglob("*.py")} - checked:
         assert "ecsgen_testing" not in packages(path), path
+
+
+def test_checked_runs_need_no_tools_of_tests() -> None:
+    """They use the interpreter of `ecsgen_testing`, whose hooks of pytest come when asked for."""
+    unwanted = "{'pytest', 'hypothesis'} & sys.modules.keys()"
+    code = f"import sys, ecsgen.checked, ecsgen_testing; assert not {unwanted}, {unwanted}"
+    code += "; ecsgen_testing.pytest_terminal_summary; assert 'pytest' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("folder", ["ecsgen", "generated"])
