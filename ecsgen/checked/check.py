@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import threading
 import warnings
@@ -10,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from types import MethodType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -38,7 +36,7 @@ from ecsgen.checked.kernel_checks import (
 from ecsgen.checked.methods import GeneratedMethod, Written, methods_of, owner_of
 from ecsgen.checked.recorder import Recorder
 from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
-from ecsgen.checked.stand_ins import Method, Replacement, StandIns
+from ecsgen.checked.stand_ins import Original, StandIns
 from ecsgen.checked.traces import Pause, Trace
 from ecsgen.diagnostics import did_you_mean
 from ecsgen.files import manifest
@@ -46,8 +44,8 @@ from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model import World as WorldModel
 from ecsgen.model.schedules import asks_for_time
 
-_Call: TypeAlias = Callable[[Method, tuple[Any, ...], dict[str, Any]], Any]
-"""Is called with a method and its arguments."""
+_Call: TypeAlias = Callable[..., Any]
+"""Is called with a method as it was, its object and its arguments."""
 _open: Final[dict[int, Callable[[], None] | None]] = {}
 """Ends the open block of a world, by its identity, if it gives way to others."""
 
@@ -218,7 +216,7 @@ class Check:
                 call = partial(self._call_fused, method.kernels)
             elif method.kernels:
                 call = partial(self._call_kernel, method.kernels[0])
-            self._stand_ins.replace(method.owner, method.attribute, partial(_wrapped, call))
+            self._stand_ins.replace(method.owner, method.attribute, partial(partial, call))
 
     def end(self) -> None:
         """Give the world its own methods again."""
@@ -235,16 +233,13 @@ class Check:
             name = type(self._world).__name__
             raise RuntimeError(f"this {name} is checked in another thread")
 
-    def _call_kernel(
-        self, kernel: Kernel, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _call_kernel(self, kernel: Kernel, original: Original, owner: Any, *args: Any) -> Any:
         """Run a kernel on a copy; if nothing stops it, call the kernel itself."""
         self._refuse_threads()
         self._recorder.n_calls += 1
         call, problem = None, None
         try:
-            arguments = inspect.signature(method).bind(*args, **kwargs).arguments
-            call = self._run(kernel, arguments)
+            call = self._run(kernel, dict(zip(original.names, args, strict=True)))
         except (TypeError, ValueError, OverflowError, LookupError) as error:
             problem = error
         try:
@@ -252,7 +247,7 @@ class Check:
                 call.act()
         except CheckError as error:
             raise CheckError(error.finding) from None  # without the interpreter's frames
-        result = method(*args, **kwargs)
+        result = original.call(owner, *args)
         if problem is not None:  # it is one of the interpreter, not of the arguments
             raise problem
         return result
@@ -315,20 +310,16 @@ class Check:
         self._recorder.begin(name, copy.tick if self._has_time else None, number_of)
 
     def _call_fused(
-        self, kernels: Iterable[Kernel], method: Method, args: tuple[Any, ...], kwargs: Any
+        self, kernels: Iterable[Kernel], original: Original, owner: Any, *args: Any
     ) -> None:
         """Call the kernels of a fused pass one after the other."""
-        bound = inspect.signature(method).bind(*args, **kwargs).arguments
+        arguments = dict(zip(original.names, args, strict=True))
         for kernel in kernels:
             call = getattr(self._owner(kernel.home), kernel.own_name)
-            call(**{name: bound[name] for name in kernel.args})
+            call(**{name: arguments[name] for name in kernel.args})
 
     def _call_reader(
-        self,
-        reader: GeneratedMethod,
-        method: Method,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, reader: GeneratedMethod, original: Original, owner: Any, *args: Any
     ) -> Any:
         """Look at the rows of a reduction, or of a table's columns, then call it."""
         self._refuse_threads()
@@ -337,7 +328,7 @@ class Check:
         self._begin(reader.name, copy)
         for reduction, written in reader.readers:
             self._look_at(copy, reduction, written)
-        return method(*args, **kwargs)
+        return original.call(owner, *args)
 
     def _look_at(self, copy: World, reduction: Reduction, written: Written) -> None:
         """Look at the rows of a reduction one by one."""
@@ -352,13 +343,6 @@ class Check:
 def has_time(world: WorldModel) -> bool:
     """Return whether a world counts ticks; tables do."""
     return asks_for_time(world) or bool(world.records)
-
-
-def _wrapped(call: _Call, function: Method) -> Replacement:
-    def wrapper(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return call(MethodType(function, owner), args, kwargs)
-
-    return wrapper
 
 
 def _present(copy: World, reduction: Reduction) -> Any:

@@ -7,54 +7,68 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-Method: TypeAlias = Callable[..., Any]
-Replacement: TypeAlias = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
-"""Is called with the object, the arguments by position and those by name."""
-Wrap: TypeAlias = Callable[[Method], Replacement]
-"""Makes what is called instead of a function, which it gets."""
+Replacement: TypeAlias = Callable[..., Any]
+"""Is called with the object and all arguments, by position."""
 
-_REPLACEMENT_OF: Final = "what replaces the method of an object"
-_ORIGINAL: Final = "the function itself"
+
+class Original(NamedTuple):
+    """A method as it was."""
+
+    call: Callable[..., Any]
+    """Takes the object and all arguments by position."""
+    names: Sequence[str]
+    """Of the arguments."""
+
+
+Wrap: TypeAlias = Callable[[Original], Replacement]
+"""Makes what is called instead of a method."""
 _lock: Final = threading.RLock()
 
 
 class _Exchange:
     """A function with other code, and what is called for which object instead."""
 
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._code, self._defaults = function.__code__, function.__defaults__
-        self._keyword_defaults = function.__kwdefaults__
-        self.original: Any = FunctionType(
-            self._code, function.__globals__, function.__name__, self._defaults
+    def __init__(self, function: FunctionType) -> None:
+        self._function, self._code = function, function.__code__
+        count = self._code.co_argcount + self._code.co_kwonlyargcount
+        by_position = self._code.replace(
+            co_argcount=count, co_kwonlyargcount=0, co_posonlyargcount=0
         )
-        self.original.__kwdefaults__ = self._keyword_defaults
+        self.original = Original(
+            FunctionType(by_position, function.__globals__, function.__name__),
+            self._code.co_varnames[1:count],
+        )
         self.replacements: dict[int, Replacement] = {}
         """By the identity of the object, which its block keeps alive."""
-        known = {_REPLACEMENT_OF: self.replacements.get, _ORIGINAL: self.original}
-        code = _stand_in.__code__
-        constants = tuple(known.get(part, part) for part in code.co_consts)
-        function.__code__ = code.replace(co_consts=constants, co_name=function.__name__)
-        function.__defaults__, function.__kwdefaults__ = None, {}
+        function.__code__ = _stand_in(self._code, self.replacements.get, self.original.call)
 
     def undo(self) -> None:
         """Give the function its own code again."""
-        function = self._function
-        function.__code__, function.__defaults__ = self._code, self._defaults
-        function.__kwdefaults__ = self._keyword_defaults
+        self._function.__code__ = self._code
 
 
-def _stand_in(self: Any, *args: Any, **kwargs: Any) -> Any:
-    replacement_of: Any = "what replaces the method of an object"
-    replacement = replacement_of(id(self))
-    if replacement is not None:
-        return replacement(self, args, kwargs)
-    original: Any = "the function itself"
-    return original(self, *args, **kwargs)
+def _stand_in(code: CodeType, replacement_of: object, original: object) -> CodeType:
+    """Return code with the same parameters, which calls the replacement or the original."""
+    names = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+    head = [*names]
+    if code.co_kwonlyargcount:
+        head.insert(code.co_argcount, "*")
+    if code.co_posonlyargcount:
+        head.insert(code.co_posonlyargcount, "/")
+    known = {"_0": replacement_of, "_1": id, "_2": original}
+    text = (
+        f"def {code.co_name}({', '.join(head)}):\n"
+        "    _replacement_of = '_0'; _id = '_1'; _original = '_2'\n"
+        f"    return _replacement_of(_id({names[0]}), _original)({', '.join(names)})\n"
+    )
+    defined: dict[str, Any] = {}
+    exec(compile(text, "<stand-in>", "exec"), defined)
+    calling: CodeType = defined[code.co_name].__code__
+    return calling.replace(co_consts=tuple(known.get(part, part) for part in calling.co_consts))
 
 
 _exchanges: Final[dict[FunctionType, _Exchange]] = {}

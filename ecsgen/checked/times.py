@@ -17,7 +17,7 @@ from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen.checked.check import only_block, schemas_of
 from ecsgen.checked.methods import methods_of
 from ecsgen.checked.schema_texts import SchemaTexts
-from ecsgen.checked.stand_ins import Method, Replacement, StandIns
+from ecsgen.checked.stand_ins import Original, Replacement, StandIns
 
 if TYPE_CHECKING:
     import pandas
@@ -111,17 +111,16 @@ class Times:
         ]
         return "\n".join(lines)
 
-    def wrap(self, name: str, count: Callable[[], int], function: Method) -> Replacement:
-        """Return what adds its time to a function; `count`: gives how many rows it runs over."""
-        sums_within = self._sums[name]
+    def wrap(self, name: str, count: Callable[[], int], original: Original) -> Replacement:
+        """Return what adds its time to a method; `count`: gives how many rows it runs over."""
+        sums_within, function = self._sums[name], original.call
         schedules, now = self._schedules, perf_counter_ns
+        place = original.names.index("rows") + 1 if "rows" in original.names else 0
 
-        def measured(owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def measured(*args: Any) -> Any:
             begun = now()
             try:
-                if kwargs:
-                    return function(owner, *args, **kwargs)
-                return function(owner, *args)  # which takes half the time
+                return function(*args)
             finally:
                 took = now() - begun
                 sums = sums_within[schedules[-1]]
@@ -129,22 +128,22 @@ class Times:
                 sums.total += took
                 if took > sums.longest:
                     sums.longest = took
-                named = kwargs.get("rows") if kwargs else None
+                named = args[place] if place else None
                 sums.rows += count() if named is None else _count_named(named)
 
         return measured
 
-    def wrap_schedule(self, name: str, function: Method) -> Replacement:
+    def wrap_schedule(self, name: str, original: Original) -> Replacement:
         """Return what adds its time to a schedule, and knows which kernels are within it."""
 
-        def scheduled(*args: Any, **kwargs: Any) -> Any:
+        def scheduled(*args: Any) -> Any:
             self._schedules.append(name)
             try:
-                return function(*args, **kwargs)
+                return original.call(*args)
             finally:
                 self._schedules.pop()
 
-        return self.wrap(name, lambda: 0, scheduled)
+        return self.wrap(name, int, original._replace(call=scheduled))
 
 
 def _count_named(rows: Any) -> int:
