@@ -290,9 +290,7 @@ class Check:
             if field.is_each:
                 converted[name] = converted[name][used]
         run = CheckedRun(copy, compiled, self._recorder, places, converted)
-        for name, reduction in compiled.names.reductions.items():
-            self._begin(name, copy)
-            self._look_at(copy, reduction, self._texts.reductions[name])
+        self._look_at_read(copy, compiled.names.reductions, set())
         self._begin(kernel.name, copy)
         return run
 
@@ -324,20 +322,30 @@ class Check:
         """Look at the rows of a reduction, or of a table's columns, then call it."""
         self._refuse_threads()
         self._recorder.n_calls += 1
-        copy = copied_world(self._world, self._schema)
-        self._begin(reader.name, copy)
+        copy, known = copied_world(self._world, self._schema), set[str]()
         for reduction, written in reader.readers:
-            self._look_at(copy, reduction, written)
+            self._look_at(copy, reader.name, reduction, written, known)
         return original.call(owner, *args)
 
-    def _look_at(self, copy: World, reduction: Reduction, written: Written) -> None:
-        """Look at the rows of a reduction one by one."""
-        counts = self._compile_reduction(reduction, written)
+    def _look_at_read(self, copy: World, read: Mapping[str, Reduction], known: set[str]) -> None:
+        """Look at reductions whose values are read, but those that are known."""
+        for name, reduction in read.items():
+            if name not in known:
+                known.add(name)
+                self._look_at(copy, name, reduction, self._texts.reductions[name], known)
+
+    def _look_at(
+        self, copy: World, name: str, reduction: Reduction, written: Written, known: set[str]
+    ) -> None:
+        """Look at the rows of a reduction one by one, first at those of the ones that it reads."""
+        compiled = self._compile_reduction(reduction, written)
+        self._look_at_read(copy, compiled.read, known)
+        self._begin(name, copy)
         reading = reductions.reading_of(copy, reduction)
         actors = reductions.actors_to_count if reduction.home else _present
         with np.errstate(all="ignore"):
             for actor in actors(copy, reduction):
-                counts(Scope(reading, actor, 0, {}))
+                compiled.counts(Scope(reading, actor, 0, {}))
 
 
 def has_time(world: WorldModel) -> bool:

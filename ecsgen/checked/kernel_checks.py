@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from ecsgen_testing.reference import values
@@ -408,13 +408,19 @@ class CheckedRun(Run):
         super()._deliver(row, field, index, sign, operand)
 
 
+class CompiledReduction(NamedTuple):
+    """A reduction, or a column or the rows of a table, compiled to tell what is wrong with it."""
+
+    counts: Condition
+    """Works out a row; returns whether it counts."""
+    read: Mapping[str, Reduction]
+    """The reductions whose values it reads, by name."""
+
+
 def compile_reduction(
     reduction: Reduction, written: Written, texts: SchemaTexts, recorder: Recorder
-) -> Condition:
-    """Return what works out a row of a reduction, or of a table, and tells what is wrong with it.
-
-    Returns whether the row counts.
-    """
+) -> CompiledReduction:
+    """Return what looks at the rows of a reduction, or of a table."""
     names = _names_of(reduction, texts, recorder)
     expressions = CheckedExpressions(names)
     with np.errstate(all="ignore"):
@@ -423,7 +429,7 @@ def compile_reduction(
         content = getattr(written, "expression", "")
         value = texts.expression(content, written.marks, "expression", reduction.value)
         if value is None:  # the rows of a table
-            return where
+            return CompiledReduction(where, names.reductions)
         names.statement = value
         evaluate = expressions.compile(reduction.value).evaluate
 
@@ -435,4 +441,4 @@ def compile_reduction(
         recorder.settle()
         return True
 
-    return counts
+    return CompiledReduction(counts, names.reductions)

@@ -55,7 +55,10 @@ kernels:
   chain: {steps: ["mark = 0 < rate < 1e300"]}
   meet: {near: 5, steps: [pay = mean(other.pay)]}
   each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
-reductions: {mean_rate: {mean: pay / k, where: k != 2}}
+reductions:
+  mean_rate: {mean: pay / k, where: k != 2}
+  above: {sum: pay - Person.mean_rate()}
+  both: {sum: Person.above() - Person.mean_rate()}
 ---
 component: Ground
 grid: {shape: [3, 3]}
@@ -98,6 +101,7 @@ schedule:
     - {set: settings.fund, to: u8(400 * Person.mean_rate())}  # allow: nan
 records:
   pays: {rate: {mean: Person.rate}}
+  gaps: {gap: {max: Person.pay - Person.above()}}
   rich: {rows: Person, where: Person.pay / Person.k > 9, fields: [Person.pay]}
 """
 
@@ -148,6 +152,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.meet", {}, "", ""),
     ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
     ("person.mean_rate", {"k": 2}, "", ""),
+    ("person.above", {"k": 0}, "zero", "pay / k"),
+    ("records.gaps.write", {"k": 0}, "zero", "pay / k"),
     ("records.pays.write", {"k": 0}, "zero", "pay / k"),
     ("records.rich.write", {"k": 0}, "zero", "Person.pay / Person.k"),
     ("compare", {"k": 0}, "zero", "pay / k"),
@@ -207,8 +213,8 @@ def test_text_of_a_finding(package: Any) -> None:
     with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
         world.visit()
     head, line, caret, who = str(raised.value).split("\n")
-    assert head.endswith("town.yaml:55:46: null: Person.home.Firm.cash")
-    assert line == SCHEMA.split("\n")[54]
+    assert head.endswith("town.yaml:58:46: null: Person.home.Firm.cash")
+    assert line == SCHEMA.split("\n")[57]
     assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
     assert who == "in visit, Person 2v1 (row 1), tick 12: Person.home = 0"
 
@@ -233,14 +239,20 @@ def test_going_on(package: Any) -> None:
 
 
 def test_each_place_counts_what_happened(package: Any) -> None:
-    """Messages to one setting are one place; the middle of a chain is worked out once."""
+    """Messages to one setting are one place; the middle of a chain is worked out once, as a
+    reduction is that others read."""
     world = town(package, k=0)
     run = checked(world, schemas(package), stop=False)
     with warnings.catch_warnings(action="ignore"), run as check:
         world.pool()
         world.person.chain()
-    counts = [(finding.kind, finding.count) for finding in check.findings]
-    assert counts == [("wrap", 1), ("zero", 1)]
+        world.person.both()
+    counts = [(finding.kernel, finding.kind, finding.count) for finding in check.findings]
+    assert counts == [
+        ("pool", "wrap", 1),
+        ("Person.chain", "zero", 1),
+        ("Person.mean_rate", "zero", 1),
+    ]
 
 
 def test_settings_that_schedules_assign(package: Any) -> None:
