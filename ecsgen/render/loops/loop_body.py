@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from typing import Final
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.random_numbers import count_draws
@@ -27,6 +28,9 @@ from ecsgen.render.loops.loop_stencil import Stencil
 from ecsgen.render.loops.row_values import SETTINGS_ROW
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix, number
 from ecsgen.render.text.quoting import comment_text
+
+_FIXED: Final = tree.ENTITY, tree.ID_SLOT, tree.CELL_ID
+"""Fields that no kernel changes."""
 
 
 class LoopBody(LoopControl):
@@ -118,36 +122,47 @@ class LoopBody(LoopControl):
             function, arguments = "stream_key", [self._who]
         self.first.append(f"{key_of_row} = {function}({', '.join([*arguments, builder.key])})")
 
-    def words_of_links(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> str:
+    def words_of_link(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> tuple[str, str]:
+        builder, streams = self.builder, self._streams_of_links(near, loop)
+        if not streams:
+            return "", ""
+        if not builder.is_plain:
+            streams = builder.parameter("link_streams", array_type("u64"), streams)
+            who = f"{streams}[{near.candidate}]"
+            return f"stream_key({who}, {builder.key})", who
+        words = f"words_of_passes({streams}, _key, {loop.drawn})"
+        words = builder.parameter("link_words", "memoryview[int]", words)
+        first, count = near.candidate, loop.drawn.stop
+        first = f"{count} * {first}" if count > 1 else first
+        return f"{words}[{first} : {first} + {count}]", ""
+
+    def _streams_of_links(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> str:
+        """Return the expression for what the random numbers of the passes of an outermost loop over
+        links depend on but for the call; "" if nothing is kept of it."""
         builder, whom, stream = self.builder, loop.whom, self.builder.program.stream_field
-        is_alone = self._depth < 2 and not any(
-            getattr(statement, "draws", False) for statement in tree.walk_nested(loop.body)
-        )
-        if not (builder.is_plain and is_alone and loop.draws and near.join.near.via):
+        nested = tree.walk_nested(loop.body) if builder.is_plain else ()
+        if self._depth > 1 or any(getattr(statement, "draws", False) for statement in nested):
             return ""
-        if stream is None or builder.program.counts_turns or self._may_change(stream):
+        if stream is None or stream.name not in _FIXED or builder.program.counts_turns:
             return ""
-        if not (isinstance(whom, tree.NeighbourField) and whom.is_link):
+        if not (loop.draws and isinstance(whom, tree.NeighbourField) and whom.is_link):
             return ""
         if not (ids := near.join.handles(whom.name, whom.owner)):  # of owners
             return ""
         keys = builder.source.managers.keys(stream, builder.source.cell_selection(stream.owner))
-        arguments = [f"_network{near.join.tag}", keys, ids, "_key", str(loop.drawn)]
-        words = f"words_of_links({', '.join(arguments)})"
-        return builder.parameter("link_words", "memoryview[int]", words)
+        return f"_network{near.join.tag}.streams({keys}, {ids})"
 
     def _draws_in_passes(self, statement: lowered.Statement) -> bool:
         """Return True if a statement is a loop whose passes draw their own random words."""
         if isinstance(statement, lowered.ForNeighbours) and statement.draws:
-            return not self.words_of_links(self._nears[statement.near], statement)
+            return not self._streams_of_links(self._nears[statement.near], statement)
         return isinstance(statement, lowered.Compound) and getattr(statement, "draws", False)
 
     def _may_change(self, stream: tree.FieldValue) -> bool:
         """Return True if the kernel may change the field of which random numbers depend."""
         program = self.builder.program
         sent = any(isinstance(step.target, tree.ReferencedField) for step in program.actions)
-        is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
-        return not is_fixed and (sent or stream.text in program.effects.writes)
+        return stream.name not in _FIXED and (sent or stream.text in program.effects.writes)
 
     def _row_words(self, stream: tree.FieldValue) -> str:
         """Return the expression for the row's random words. Plain Python draws the words of many

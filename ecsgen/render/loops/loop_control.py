@@ -50,9 +50,9 @@ class LoopControl(RowValues, RowLoop):
         """Write statements."""
 
     @abstractmethod
-    def words_of_links(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> str:
-        """Return the parameter with the random words of a loop's passes, "" if each pass draws its
-        own."""
+    def words_of_link(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> tuple[str, str]:
+        """Return the expressions for the random words of a pass over a link, and for what they
+        depend on, where that is kept of all links; "" otherwise."""
 
     @property
     def is_in_loop(self) -> bool:
@@ -246,14 +246,13 @@ class LoopControl(RowValues, RowLoop):
     @contextmanager
     def _pass_with(self, near: NeighbourAccess, loop: lowered.ForNeighbours) -> Iterator[None]:
         """Draw other random numbers with each neighbour."""
-        outer = self.row_key
-        if words := self.words_of_links(near, loop):
-            self.row_key = self.names.allocate("key_of_pass")
-            first, count = near.candidate, loop.drawn.stop
-            first = f"{count} * {first}" if count > 1 else first
-            self.write(f"{self.row_key} = {words}[{first} : {first} + {count}]")
+        outer = self.row_key, self._who
+        words, who = self.words_of_link(near, loop)
+        if words:
+            self.row_key, self._who = self.names.allocate("key_of_pass"), who
+            self.write(f"{self.row_key} = {words}")
             yield
-            self.row_key = outer
+            self.row_key, self._who = outer
             return
         whom = self.keep_number(self.value(loop.whom)).at(0).text if loop.draws else ""
         whom = f"int({whom})" if whom and self.builder.is_plain else whom

@@ -121,8 +121,11 @@ def normal_at(stream: Any, number: Any) -> Any:
 
 @jit(forceinline=True)
 def bernoulli_at(stream: Any, number: Any, probability: Any) -> Any:
-    """Return true with a probability, false if that is negative or not finite."""
-    return random_at(stream, number) < probability and probability < np.inf
+    """Return true with a probability, false if that is negative or not finite: words are compared
+    as whole numbers, which is quicker."""
+    is_parameter = probability > 0.0 and probability < np.inf
+    bound = math.ceil(min(probability, 1.0) * 2.0**53) if is_parameter else 0.0
+    return _word(stream, number) >> np.uint64(11) < np.uint64(np.int64(bound))
 
 
 @jit(forceinline=True)

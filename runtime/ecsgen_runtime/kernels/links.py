@@ -14,7 +14,7 @@ from ..managers.policies.networks import Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
 from ..world.queries.join_rows import JoinRows, member_row_array
-from .random_streams import words_of_passes
+from .random_streams import DrawnWords, streams_of_passes
 from .spaces.neighbour_search import NeighbourPairs
 
 _PAIRS: Final = 1 << 16
@@ -39,6 +39,16 @@ class NetworkRows:
         """Number of the neighbour among those that may be, by link."""
         self.links = links
         """Row that is the link."""
+        self._streams: DrawnWords | None = None
+
+    def streams(self, row_keys: DrawnWords, ids: IdArray) -> DrawnWords:
+        """Return what random numbers of the pass of a loop over each link depend on but for the
+        call. `row_keys`, shape (asking,), tells rows apart; `ids` are those of links by row.
+        O(links) the first time, then O(1)."""
+        if self._streams is None:
+            who = row_keys.repeat(np.diff(self.starts))
+            self._streams = streams_of_passes(who, ids[self.links])
+        return self._streams
 
     @cached_property
     def blocks(self) -> list[tuple[slice, RowArray, RowArray]]:
@@ -129,21 +139,6 @@ def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> 
     numbers[members] = np.arange(len(members))
     row_numbers[row_numbers == NIL] = manager.data.n
     return numbers[row_numbers]
-
-
-def words_of_links(
-    network: NetworkRows,
-    row_keys: NDArray[np.uint64],
-    ids: IdArray,
-    key: np.uint64,
-    numbers: range,
-) -> memoryview[int]:
-    """Return the random words of the passes of a loop over links: `numbers.stop` for each link of
-    the network, of which those before `numbers` are 0. `row_keys`, shape (asking,), tells rows
-    apart; `ids` are those of links by row. O(links)."""
-    who = row_keys.repeat(np.diff(network.starts))
-    words = words_of_passes(who, ids[network.links], key, numbers)
-    return words.T.ravel().data
 
 
 class LinkedPairs:

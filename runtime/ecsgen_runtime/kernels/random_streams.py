@@ -197,18 +197,26 @@ def _poisson_sums(means: _Floats, u: _Floats) -> NDArray[np.int64]:
         goes_on = (total <= u) & (total > former)
 
 
-def words_of_passes(who: Any, passes: Any, key: np.uint64, numbers: range) -> DrawnWords:
-    """Return some words of passes of loops, each in the line of its number, shape (numbers.stop,
-    k); `who` tells the row of each pass apart, `passes` which pass of it this is, shape (k,)."""
-    words, bits = np.zeros((numbers.stop, len(who)), np.uint64), np.empty(len(who), np.uint64)
+def streams_of_passes(who: DrawnWords, passes: DrawnWords) -> DrawnWords:
+    """Return what the random numbers of passes of loops depend on but for the call, shape (k,);
+    `who` tells the row of each pass apart, `passes` which pass of it this is."""
     streams = passes + np.uint64(_STEP)
-    _mix(streams, bits)
+    _mix(streams, bits := np.empty_like(streams))
     streams ^= who
     _mix(streams, bits)
-    derive_stream_keys(streams, key, streams, bits)
+    return streams
+
+
+def words_of_passes(streams: DrawnWords, key: np.uint64, numbers: range) -> memoryview[int]:
+    """Return the random words of passes of loops: `numbers.stop` for each pass, of which those
+    before `numbers` are 0. O(k)."""
+    words = np.zeros((len(streams), numbers.stop), np.uint64)
+    keys, word, bits = (np.empty_like(streams) for _ in range(3))
+    derive_stream_keys(streams, key, keys, bits)
     for number in numbers:
-        _words(streams, number, words[number], bits)
-    return words
+        _words(keys, number, word, bits)
+        words[:, number] = word
+    return words.ravel().data
 
 
 def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
