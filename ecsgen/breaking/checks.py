@@ -40,7 +40,8 @@ _TYPE: Final = re.compile(r"\b\w+\b(?!:)")
 """A word that is not the name of an argument."""
 _TAKES: Final = "takes ({}), and took ({})"
 _RETURNS: Final = "returns {}, and returned {}"
-_KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
+_SPLIT: Final = {"split": ("one column", "a column for each element")}
+_COLD: Final = {"cold": ("hot", "cold")}
 """How messages describe a field without and with a key."""
 
 
@@ -117,12 +118,13 @@ def _compare_members(diff: Comparison, old_name: str, name: str) -> None:
 
 
 def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
-    old = diff.old.saved["components"][old_name]["fields"]
-    new = diff.new.saved["components"][name]["fields"]
+    old = diff.old.saved["components"][old_name]
+    new = diff.new.saved["components"][name]
     former, gone_from = diff.new.history.fields_of(name), diff.marks.component(name, "fields")
-    parts = NamedParts(old, new, former, quote(name), gone_from, _have_one_type)
+    parts = NamedParts(old["fields"], new["fields"], former, quote(name), gone_from, _have_one_type)
     what = f"the field {{}} of {quote(old_name)}"
-    _compare_parts(diff, parts, what, name, partial(diff.marks.field, name))
+    kinds = _SPLIT | _COLD if "indirect" in (old["cold"], new["cold"]) else _SPLIT
+    _compare_parts(diff, parts, what, name, partial(diff.marks.field, name), kinds)
 
 
 def _compare_settings(diff: Comparison) -> None:
@@ -142,21 +144,33 @@ def _have_one_type(old: Document, new: Document) -> bool:
 
 
 def _compare_parts(
-    diff: Comparison, parts: NamedParts, what: str, owner: str, mark_of: Callable[[str], Mark]
+    diff: Comparison,
+    parts: NamedParts,
+    what: str,
+    owner: str,
+    mark_of: Callable[[str], Mark],
+    kinds: Mapping[str, tuple[str, str]] = _SPLIT,
 ) -> None:
     """Report changes of fields or settings; `what` is a format of their names."""
     for field, was in parts.old.items():
         if name := parts.follow(diff.report, what.format(quote(field)), field, mark_of):
-            _compare_field(diff, f"{owner}.{name}", was, parts.new[name], mark_of(name))
+            _compare_field(diff, f"{owner}.{name}", was, parts.new[name], mark_of(name), kinds)
     old = {find_present_name(field, parts.new, parts.former) for field in parts.old}
     for field in parts.new.keys() - old:
         _compare_field_policies(diff, f"{owner}.{field}", None, parts.new[field], mark_of(field))
 
 
-def _compare_field(diff: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
+def _compare_field(
+    diff: Comparison,
+    field: str,
+    old: Document,
+    new: Document,
+    mark: Mark,
+    kinds: Mapping[str, tuple[str, str]],
+) -> None:
     _compare_types(diff, field, old, new, mark)
     _compare_field_policies(diff, field, old, new, mark)
-    for key, (off, on) in _KINDS.items():
+    for key, (off, on) in kinds.items():
         if old[key] != new[key]:
             is_, was = (on, off) if new[key] else (off, on)
             diff.report.changed(f"{quote(field)} is {is_}, and was {was}", mark)

@@ -191,11 +191,10 @@ class _Builder:
         signature = NameRegistry(self._draft.diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value_mark("component")
-            taken = dict.fromkeys(WORLD_NAMES, spawning)
-            check_module(name, mark, self._draft.diagnostics, taken)
+            check_module(name, mark, self._draft.diagnostics, {"worlds have": spawning})
             attributes.register(module_name(name), what, mark)
             signature.register(module_name(name), what, mark)
-        taken = {holder: names | spawning for holder, names in WORLD_NAMES.items()}
+        taken = {**WORLD_NAMES, "worlds have": WORLD_NAMES["worlds have"] | spawning}
         for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key_mark(key, name)

@@ -176,7 +176,14 @@ ENUMS: list[Case] = [
     Case(
         "enum gone, with the field", USER + ENUM, component("removed: [x]\n"), code="E951:0 E951:2"
     ),
-    Case("enum to its number", USER + ENUM, component(x="u8") + ENUM, "E902:4", "E952:4"),
+    Case("enum to its number", USER + ENUM, component(x="u8") + ENUM, code="E952:4"),
+    Case(
+        "enum to a smaller number",
+        USER + ENUM.replace("b: 1", "b: 300"),
+        component(x="u8") + ENUM.replace("b: 1", "b: 300"),
+        "E902:4",
+        "E952:4",
+    ),
     Case("number to enum", component(x="u8") + ENUM, USER + ENUM, "E902:4", "E952:4"),
 ]
 
@@ -233,7 +240,13 @@ TYPES: list[Case] = [
     field("default, doc, tags", "f32", "{type: f32, default: 2, doc: Hm., tags: [hot, old]}"),
     Case("order of fields", component(x="f32", y="u8"), component(y="u8", x="f32")),
     field("split", '"f32[2]"', '{type: "f32[2]", split: true}', code="E952:4"),
-    field("cold", "f32", "{type: f32, tags: [cold]}", code="E952:4"),
+    field("cold in the one buffer", "f32", "{type: f32, tags: [cold]}"),
+    Case(
+        "cold in a second buffer",
+        component("cold: indirect\n", x="f32", y="{type: f32, tags: [cold]}"),
+        component("cold: indirect\n", x="{type: f32, tags: [cold]}", y="{type: f32, tags: [cold]}"),
+        code="E952:4",
+    ),
     field("unit", "{type: f32, unit: m}", "{type: f32, unit: km}", "E906:4"),
     field("unit told", "f32", "{type: f32, unit: km}"),
     field("unique", "u8", "{type: u8, unique: true}", "E902:4"),

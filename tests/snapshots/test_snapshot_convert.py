@@ -33,6 +33,8 @@ ENUMS: dict[str, Any] = {
     "Bits": {"type": "u8", "flags": True, "members": {"a": 1, "b": 2, "c": 4, "ab": 3}},
     "Turned": {"type": "u64", "flags": True, "members": {"a": 1 << 63, "b": 1, "c": 2}},
     "Less": {"type": "u8", "flags": True, "members": {"a": 1, "c": 2}},
+    "Far": {"type": "u32", "flags": False, "members": {"near": 1, "far": 1 << 30}},
+    "FarBits": {"type": "u32", "flags": True, "members": {"near": 1, "far": 1 << 30}},
 }
 EDGES = sorted(
     {
@@ -247,6 +249,23 @@ def test_numbers_are_those_of_members() -> None:
         convert([8], "u8", "Bits")
     with pytest.raises(BadRowError, match="300 does not fit u8"):
         convert([300], "Wide", "u8")
+
+
+@pytest.mark.parametrize(
+    ("old", "too_small"),
+    [
+        ("Mode", ""),
+        ("Wide", "i8 u8"),
+        ("Bits", ""),
+        ("Far", "i8 u8 i16 u16"),
+        ("FarBits", "i8 u8 i16 u16 f32"),
+        ("Turned", "i8 u8 i16 u16 i32 u32 i64 f32 f64"),
+    ],
+)
+def test_what_holds_all_numbers_of_an_enum_takes_every_cell(old: str, too_small: str) -> None:
+    assert [new for new in NUMBERS if of(old, new) == MAY_NOT_FIT] == sorted(
+        too_small.split(), key=NUMBERS.index
+    )
 
 
 def test_text_and_bytes_of_other_sizes() -> None:

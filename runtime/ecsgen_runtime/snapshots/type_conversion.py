@@ -352,9 +352,20 @@ def _number_verdict(change: TypeChange) -> str:
     return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
 
 
+def _number_of_member_verdict(change: TypeChange) -> str:
+    """Return "" if the type holds all numbers of the enum."""
+    old, new, _ = change
+    numbers = np.array([old.mask] if old.base == "flags" else [*old.members.values()], np.uint64)
+    if new.base in _MANTISSA:
+        is_beyond = _needs_more_bits(numbers, _MANTISSA[new.base])
+    else:
+        is_beyond = numbers > np.uint64(range_of(new.base)[1])
+    return MAY_NOT_FIT if is_beyond.any() else ""
+
+
 _NUMBER: Final = Rule(_number_verdict, as_number)
 _TEXT: Final = Rule(_text_verdict, as_text)
-_FROM_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, as_number)
+_FROM_ENUM: Final = Rule(_number_of_member_verdict, as_number)
 _TO_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, number_as_member)
 _SAME: Final = Rule(
     lambda change: "" if change.old.target == change.new.target else NO_RULE,
