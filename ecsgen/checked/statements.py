@@ -76,6 +76,15 @@ class Statement:
         return self.node
 
     @property
+    def loops(self) -> Iterator[tuple[str, str]]:
+        """The loops over neighbours around it: the name there, and the neighbourhood."""
+        match self.outer and self.outer.node:
+            case ast.For(ast.Name(name), ast.Name(near)):
+                yield name, near
+        if self.outer is not None:
+            yield from self.outer.loops
+
+    @property
     def target(self) -> ast.AST:
         """The target of an assignment or a message; of another statement all of it."""
         match self.node:

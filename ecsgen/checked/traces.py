@@ -17,6 +17,7 @@ from ecsgen_testing.reference.statements import Signal, Step
 from ecsgen_testing.reference.values import Value
 from ecsgen_testing.reference.world import Row
 
+from ecsgen.checked.conditions import Condition
 from ecsgen.checked.findings import described
 from ecsgen.checked.kernel_checks import CheckedNames
 from ecsgen.checked.recorder import Recorder
@@ -130,14 +131,14 @@ class Pause(RowFollower):
         kernel: str,
         who: object,
         row: object,
-        when: ast.expr | None,
+        when: Condition | None,
         names: CheckedNames,
     ) -> None:
         """`names`: the meaning of those in the condition."""
         super().__init__(recorder, kernel, who, row)
         self._when, self._names = when, names
         self._paused_at: Scope | None = None
-        parts = ast.walk(when) if when is not None else ()
+        parts = ast.walk(when.node) if when is not None else ()
         self._needs = names.ever.keys() & {p.id for p in parts if isinstance(p, ast.Name)}
 
     def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
@@ -150,10 +151,14 @@ class Pause(RowFollower):
     def _is_due(self, statement: Statement, scope: Scope) -> bool:
         if self._when is None:
             return True
-        if not self._needs <= scope.locals.keys():
+        loops = {*statement.loops}
+        if not self._needs <= scope.locals.keys() or not any(
+            map(loops.issuperset, self._when.loops)
+        ):
             return False
-        names = replace(self._names, locals=dict(scope.locals))
-        return ExpressionCompiler(names).condition(self._when)(scope)
+        hoods = {name: self._names.hoods[near] for name, near in loops}
+        names = replace(self._names, locals=dict(scope.locals), loops=hoods)
+        return ExpressionCompiler(names).condition(self._when.node)(scope)
 
     def _pause(self, statement: Statement, scope: Scope) -> None:
         mark = statement.mark(statement.head)

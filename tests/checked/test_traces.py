@@ -65,6 +65,18 @@ kernels:
       - kid = spawn(Person(work=force, home=Person.home), where=force > 9)
       - Person.friend = kid if kid != 0 else Person.friend
       - Person.friend.Person.k += Person.k
+  greet:
+    over: Person
+    near: {many: {radius: 3}, close: {radius: 1.5}}
+    turns: rows
+    where: Person.k == 2
+    steps: |
+      for many in many:
+          many.Person.k += 1
+      for it in many:
+          it.Person.k += 1
+      for it in close:
+          it.Person.k += 2
 schedule:
   day: [catch, tick]
 """
@@ -220,6 +232,11 @@ def test_what_cannot_be_followed(
         ("catch", "Person.state == State.ill and force > 0", 45, {"at_home", "force"}),
         ("Person.age", "total > 2 and i > 0", 24, {"last", "total", "i"}),
         ("Person.age", "k == 77", None, set[str]()),
+        ("greet", "many.Person.k == 1", 57, set[str]()),
+        ("greet", "many.Person.k == 2", None, set[str]()),
+        ("greet", "it.Person.k == 2", 59, set[str]()),
+        ("greet", "it.Person.k == 3 and it.distance < 1.5", 61, set[str]()),
+        ("greet", "count(many) > 0", 56, set[str]()),
     ],
 )
 def test_a_pause_has_the_names_of_the_step(
@@ -243,20 +260,21 @@ def test_a_pause_has_the_names_of_the_step(
     monkeypatch.setattr(sys, "breakpointhook", stop)
     with checked(world, schemas(world)) as check:
         check.pause(kernel, row=1, when=when)
-        if kernel == "catch":
-            world.catch(0.5)
-        else:
-            world.person.age(3)
+        {
+            "catch": lambda: world.catch(0.5),
+            "Person.age": lambda: world.person.age(3),
+            "greet": world.greet,
+        }[kernel]()
     assert len(frames) == (line is not None)
     for frame in frames:
         others = {"tick", "row", "show", "line", "work", "__name__", "__builtins__"}
         assert frame.keys() - others == names
         row = frame["row"]
         assert frame["tick"] == 0
-        person = row.Person if kernel == "catch" else row
+        person = row if "." in kernel else row.Person
         assert person.k == 2
         assert frame["work"] == 4
-        assert dir(row) == ["Person"] if kernel == "catch" else "k" in dir(row)
+        assert dir(row) == ["Person"] if "." not in kernel else "k" in dir(row)
         assert repr(person).startswith("<Person: ")
         assert "k=2" in repr(person)
         with pytest.raises(AttributeError, match="has no 'nothing'"):
@@ -267,17 +285,22 @@ def test_a_pause_has_the_names_of_the_step(
 
 
 @pytest.mark.parametrize(
-    ("when", "text"),
+    ("kernel", "when", "text"),
     [
-        ("forse > 1", "when:1:1: error\\[E802\\]: unknown name 'forse'; did you mean 'force'"),
-        ("force >", "when:1:1: error\\[E112\\]"),
-        ("force", "when:1:1: error\\[E803\\]: a condition is a bool, not f64"),
-        ("kid == State.il", "when:1:8: error\\[E802\\]: State has no member 'il'"),
+        (
+            "catch",
+            "forse > 1",
+            "when:1:1: error\\[E802\\]: unknown name 'forse'; did you mean 'force'",
+        ),
+        ("catch", "force >", "when:1:1: error\\[E112\\]"),
+        ("catch", "force", "when:1:1: error\\[E803\\]: a condition is a bool, not f64"),
+        ("greet", "it.Person.kk > 1", "when:1:1: error\\[E802\\]: Person has no field 'kk'"),
+        ("catch", "kid == State.il", "when:1:8: error\\[E802\\]: State has no member 'il'"),
     ],
 )
-def test_what_is_no_condition(world: Any, when: str, text: str) -> None:
+def test_what_is_no_condition(world: Any, kernel: str, when: str, text: str) -> None:
     with checked(world, schemas(world)) as check, pytest.raises(ValueError, match=text):
-        check.pause("catch", when=when)
+        check.pause(kernel, when=when)
 
 
 def test_quitting_the_debugger_ends_the_call(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
