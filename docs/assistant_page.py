@@ -83,12 +83,17 @@ def section(pages: str, title: str) -> str:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """Yield the cells of each row of the tables in a text, without empty heads."""
-    for line in re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).splitlines():
+    """Yield the cells of each row of the tables in a text, without empty heads, and what lists of
+    code say, as two cells."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    for line in text.splitlines():
         if line.startswith("|") and not line.startswith("| ---"):
             cells = re.split(r"(?<!\\)\|", line)
             if cells[1].strip() not in ("", "key", "call"):
                 yield [cell.strip().replace(r"\|", "|") for cell in cells[1:-1]]
+    for item in re.findall(r"^- (`.*?)(?=^- |^$|\Z)", text, re.MULTILINE | re.DOTALL):
+        if parts := re.fullmatch(r"((?:`[^`]+`,? ?)+)(?:: (.*)|\.)", " ".join(item.split())):
+            yield [parts[1], (parts[2] or "").rstrip(".")]
 
 
 def key_lines(title: str, seen: set[str]) -> Iterator[str]:
