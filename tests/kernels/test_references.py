@@ -492,3 +492,30 @@ def test_locals_keep_their_values_where_a_branch_is_not_taken() -> None:
     world.bee.create_many(bees, m=[1, 0, 1], friend=np.roll(bees, 1))
     world.bee.look()
     assert world.bee.data.friend.tolist() == [bees[1], bees[1], bees[0]]
+
+
+EXTREMES = """\
+component: Cup
+fields: {least: f32, most: f64}
+---
+component: Shot
+fields: {to: entity, level: f32}
+---
+world: Game
+kernels:
+  fill:
+    over: Shot
+    steps:
+      - Shot.to.Cup.least = min(Shot.to.Cup.least, Shot.level)
+      - Shot.to.Cup.most = max(Shot.to.Cup.most, Shot.level)
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nan_passes_on_in_messages_without_a_warning(backend: Backend) -> None:
+    world = built(EXTREMES, "extremes", backend)[0].World()
+    cups = world.spawn(2, cup={})
+    world.spawn(4, shot={"to": cups[[0, 0, 1, 1]], "level": [1, np.nan, 2, -2]})
+    world.fill()
+    assert np.isnan([world.cup.least(0), world.cup.most(0)]).all()
+    assert (world.cup.least(1), world.cup.most(1)) == (-2, 2)

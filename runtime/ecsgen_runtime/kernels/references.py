@@ -166,8 +166,11 @@ class Messages:
                 cells[rows[sent_values]] = True
             elif self._ufunc is np.logical_and:
                 cells[rows[~sent_values]] = False
-            else:
+            elif self._ufunc is np.add or self._ufunc is np.subtract:
                 self._ufunc.at(cells, rows, sent_values)
+            else:
+                with np.errstate(invalid="ignore"):  # `at` of extremes warns of NaN
+                    self._ufunc.at(cells, rows, sent_values)
 
 
 class DeferredMessages(Messages):
