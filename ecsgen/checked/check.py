@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.base.locks import is_locked
@@ -25,7 +25,6 @@ from ecsgen_testing.reference.world import Row, World
 from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
 from numpy.typing import ArrayLike
 
-from ecsgen.checked.conditions import parsed_condition
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
 from ecsgen.checked.kernel_checks import (
     CheckedNames,
@@ -33,70 +32,24 @@ from ecsgen.checked.kernel_checks import (
     compile_checked,
     compile_reduction,
 )
-from ecsgen.checked.methods import GeneratedMethod, Written, methods_of, owner_of
-from ecsgen.checked.recorder import Recorder
-from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
-from ecsgen.checked.stand_ins import Original, StandIns
-from ecsgen.checked.traces import Pause, Trace
+from ecsgen.checked.methods import (
+    GeneratedMethod,
+    Original,
+    StandIns,
+    Written,
+    methods_of,
+    only_block,
+    owner_of,
+    schemas_of,
+)
+from ecsgen.checked.recorder import Pause, Recorder, Trace
+from ecsgen.checked.schema_texts import SchemaTexts, parsed_condition
 from ecsgen.diagnostics import did_you_mean
-from ecsgen.files import manifest
-from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model import World as WorldModel
 from ecsgen.model.schedules import asks_for_time
 
 _Call: TypeAlias = Callable[..., Any]
 """Is called with a method as it was, its object and its arguments."""
-_open: Final[dict[int, Callable[[], None] | None]] = {}
-"""Ends the open block of a world, by its identity, if it gives way to others."""
-
-
-def package_folder(world: WorldBase) -> Path:
-    """Return the folder of the package that a world is of. Raises TypeError for what is none."""
-    kinds = [kind for kind in type(world).__mro__ if "MANAGERS" in vars(kind)]
-    file = getattr(sys.modules.get(kinds[-2].__module__), "__file__", None) if kinds[1:] else None
-    if file is None:
-        raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
-    ranks = getattr(getattr(world, "shards", None), "size", 1)
-    if ranks > 1:
-        raise TypeError(f"{type(world).__name__} has shards on {ranks} ranks, wanted one")
-    return Path(file).parent
-
-
-def schemas_of(world: WorldBase, schemas: Path | str | None) -> SchemaTexts:
-    """Return the schemas from which a world's package was built.
-
-    Raises ValueError if they are others, FileNotFoundError if there are none.
-    """
-    return schemas_in(package_folder(world), schemas)
-
-
-def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
-    """Return the schemas from which the package in a folder was built; raises as `schemas_of`."""
-    texts, digests = read_schemas(schemas)
-    built = manifest.read(folder / MANIFEST)
-    if built is None or dict(built.schemas) != dict(digests):
-        raise ValueError(
-            f"the package in {folder} was not built from these schemas: run `ecsgen build`"
-        )
-    return texts
-
-
-@contextmanager
-def only_block(world: WorldBase, give_way: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold a world for one block. Raises RuntimeError for a second one.
-
-    `give_way`: ends this block when another one begins.
-    """
-    end_other = _open.get(id(world))
-    if end_other is not None:
-        end_other()
-    if id(world) in _open:
-        raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
-    _open[id(world)] = give_way
-    try:
-        yield
-    finally:
-        del _open[id(world)]
 
 
 @contextmanager
@@ -191,7 +144,8 @@ class Check:
         assert isinstance(names, CheckedNames)
         locals = {local: _type_text(sample) for local, sample in names.ever.items()}
         condition = parsed_condition(when, name, self._texts, locals) if when else None
-        pause = Pause(self._recorder, name, who, row, condition, names)
+        all_names = replace(names, locals=names.ever)
+        pause = Pause(self._recorder, name, who, row, condition, all_names)
         self._recorder.followers.append(pause)
         return pause
 

@@ -31,16 +31,17 @@ from ecsgen_testing.reference.statements import CompiledKernel, Signal, Step, St
 from ecsgen_testing.reference.values import NUMBERS, Value, binary
 from ecsgen_testing.reference.world import Row, World
 
+from ecsgen.checked.findings import Kinds, cast_kinds, is_lost, operation_kinds
 from ecsgen.checked.methods import Written
-from ecsgen.checked.operation_checks import Kinds, cast_kinds, is_lost, operation_kinds
 from ecsgen.checked.recorder import Recorder
-from ecsgen.checked.schema_texts import SchemaTexts
-from ecsgen.checked.statements import UNREAD, Operand, Spot, Statement, filled, plain
+from ecsgen.checked.schema_texts import UNREAD, Operand, SchemaTexts, Statement, filled, plain
 
 _FUNCTIONS: Final = frozenset(
     {*values.ROOTS, *values.ROUNDING, *values.OTHERS, *values.OF_VECTORS, *DRAWS, *NUMBERS}
     | {"min", "max", "sum", "clip"}
 )
+_CALCULATED: Final = _FUNCTIONS.difference(DRAWS)
+"""Functions that traces show by their operands."""
 _WITHOUT_NULL: Final = ("exists", "coords")
 """Functions in which a reference may lead nowhere."""
 Find = Callable[[Scope, Value], Kinds]
@@ -72,7 +73,6 @@ class CheckedExpressions(ExpressionCompiler):
         assert names.recorder is not None
         super().__init__(names, asked, subject)
         self._recorder: Recorder = names.recorder
-        self._questions: set[ast.expr] = set()
         self._node: ast.expr = ast.Constant(0)
 
     @property
@@ -92,11 +92,9 @@ class CheckedExpressions(ExpressionCompiler):
         operand = statement.parts[node] = Operand(expression, self._asked)
         if expression.is_constant:
             return expression
-        if isinstance(node, ast.Call) and (
-            node in self._questions or ast.unparse(node.func) not in _FUNCTIONS.difference(DRAWS)
-        ):
-            statement.calls.add(node)
         find = self._find(node, expression)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALCULATED:
+            statement.calls.add(node)
         return operand.kept if find is None else self._checked(operand.kept, node, find)
 
     def _checked(
@@ -108,15 +106,14 @@ class CheckedExpressions(ExpressionCompiler):
     ) -> Expression:
         """Return an expression that tells what is found; `nodes`: whose values are shown, if not
         all names'."""
-        spot, recorder = Spot(self._statement, node, self._asked), self._recorder
-        evaluate = expression.evaluate
+        statement, recorder, evaluate = self._statement, self._recorder, expression.evaluate
 
         def checked(scope: Scope) -> Value:
             result = evaluate(scope)
             kinds = find(scope, result)
             if kinds:
-                detail = "" if nodes else _with_numbers(spot)
-                recorder.tell(spot, scope, kinds, plain(result), detail, nodes)
+                detail = "" if nodes else _with_numbers(statement, node)
+                recorder.tell(statement, node, scope, kinds, plain(result), detail, nodes)
             return result
 
         return replace(expression, evaluate=checked)
@@ -130,7 +127,7 @@ class CheckedExpressions(ExpressionCompiler):
             case ast.UnaryOp(ast.USub(), operand):
                 name, parts = "negative", [operand]
             case ast.Call(ast.Name(name), parts) if name in _FUNCTIONS:
-                if node in self._questions:
+                if name in _CALCULATED and node in self._statement.calls:  # a question
                     return None
             case ast.Subscript(base, index):
                 return self._index_check(base, index)
@@ -178,21 +175,21 @@ class CheckedExpressions(ExpressionCompiler):
         return operation(values.settled, replace(derived, place=None))
 
     def _question(self, name: str, node: ast.Call) -> Expression:
-        self._questions.add(node)
+        self._statement.calls.add(node)
         return super()._question(name, node)
 
     def _gatherer(self, name: str, like: Value, node: ast.Call) -> Gather:
         gather, recorder = super()._gatherer(name, like, node), self._recorder
         if name == "mode":
             return gather
-        spot = Spot(self._statement, node, self._asked)
+        statement = self._statement
 
         def checked(scope: Scope, answers: list[Value]) -> Value:
             result = gather(scope, answers)
             kinds = operation_kinds(name, answers, result)
             if kinds:
                 detail = f"{name} of {len(answers)} neighbours"
-                recorder.tell(spot, scope, kinds, plain(result), detail)
+                recorder.tell(statement, node, scope, kinds, plain(result), detail)
             return result
 
         return checked
@@ -207,9 +204,9 @@ def handle_of(node: ast.AST) -> ast.AST:
     return head.value if is_typed and isinstance(head, ast.Attribute) else head
 
 
-def _with_numbers(spot: Spot) -> str:
+def _with_numbers(statement: Statement, node: ast.expr) -> str:
     """Return an operation with the numbers of its operands."""
-    node, known = spot.node, spot.statement.operands
+    known = statement.operands
     unshown = [node, node.value] if isinstance(node, ast.Subscript) else [node]
 
     def text_of(part: ast.AST) -> str | None:
@@ -258,7 +255,7 @@ class CheckedSteps(StepCompiler):
         statement, recorder = self._names.statement, self._names.recorder
         assert statement is not None
         assert recorder is not None
-        spot, element = Spot(statement, node or statement.node), statement.target
+        where, element = node or statement.node, statement.target
         left, right = Operand(old), Operand(new)
         result = Operand(arithmetic(sign, left.kept, right.kept) if sign else right.kept)
         evaluate = super()._result(old, "", result.kept)
@@ -272,9 +269,9 @@ class CheckedSteps(StepCompiler):
             if kinds:
                 shown = f"{plain(left.value)} {sign} " if sign else "= "
                 shown += str(plain(right.value))
-                recorder.tell(spot, scope, kinds, plain(stored), shown)
+                recorder.tell(statement, where, scope, kinds, plain(stored), shown)
             if index(scope) is None:
-                recorder.tell(Spot(statement, element), scope, ("index",), plain(stored), "")
+                recorder.tell(statement, element, scope, ("index",), plain(stored))
             return stored
 
         return work_out
@@ -287,14 +284,13 @@ class CheckedSteps(StepCompiler):
         )
         assert statement is not None
         assert recorder is not None
-        spot = Spot(statement, statement.node)
         handle = handle_of(_field_node(statement.target, target))
 
         def checked(run: Effects, scope: Scope) -> Signal | None:
             if target.find(scope) is None:
-                recorder.tell(spot, scope, ("null",), None, "", [handle])
+                recorder.tell(statement, statement.node, scope, ("null",), None, nodes=[handle])
             elif target.index(scope) is None:
-                recorder.tell(Spot(statement, statement.target), scope, ("index",), None, "")
+                recorder.tell(statement, statement.target, scope, ("index",), None)
             return act(run, scope)
 
         return checked
@@ -402,8 +398,8 @@ class CheckedRun(Run):
             if (target := statement.operands.get(statement.target)) is not None:
                 target.value = old
             detail = f"{plain(old)} {sign} {plain(operand)}"
-            spot = Spot(statement, statement.node)
-            self._recorder.tell(spot, scope, kinds, plain(result), detail)
+            node = statement.node
+            self._recorder.tell(statement, node, scope, kinds, plain(result), detail)
             self._recorder.settle()
         super()._deliver(row, field, index, sign, operand)
 

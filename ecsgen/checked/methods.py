@@ -1,16 +1,29 @@
-"""Methods of a world and its managers that were generated from texts of the schemas."""
+"""Methods of a world and its managers that were generated from texts of the schemas, and stand-ins
+for them in one block at a time.
+
+A stand-in is other code in the method's own function: so bound methods that were taken before
+follow, and nothing is put into classes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference.schema import Kernel, Reduction
 from ecsgen_testing.reference.world_copy import manager_of
 
 from ecsgen import model
-from ecsgen.checked.schema_texts import SchemaTexts
+from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
+from ecsgen.files import manifest
+from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model.schedules import fused_passes
 
 Written: TypeAlias = model.Reduction | model.Table
@@ -65,3 +78,149 @@ def methods_of(world: WorldBase, texts: SchemaTexts) -> Iterator[GeneratedMethod
         ]
         readers += [(known.rows, table)] if known.rows is not None else []
         yield GeneratedMethod(world, f"_line_of_{table.name}", table.name, "", readers=readers)
+
+
+_open: Final[dict[int, Callable[[], None] | None]] = {}
+"""Ends the open block of a world, by its identity, if it gives way to others."""
+
+
+def package_folder(world: WorldBase) -> Path:
+    """Return the folder of the package that a world is of. Raises TypeError for what is none."""
+    kinds = [kind for kind in type(world).__mro__ if "MANAGERS" in vars(kind)]
+    file = getattr(sys.modules.get(kinds[-2].__module__), "__file__", None) if kinds[1:] else None
+    if file is None:
+        raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
+    ranks = getattr(getattr(world, "shards", None), "size", 1)
+    if ranks > 1:
+        raise TypeError(f"{type(world).__name__} has shards on {ranks} ranks, wanted one")
+    return Path(file).parent
+
+
+def schemas_of(world: WorldBase, schemas: Path | str | None) -> SchemaTexts:
+    """Return the schemas from which a world's package was built.
+
+    Raises ValueError if they are others, FileNotFoundError if there are none.
+    """
+    return schemas_in(package_folder(world), schemas)
+
+
+def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
+    """Return the schemas from which the package in a folder was built; raises as `schemas_of`."""
+    texts, digests = read_schemas(schemas)
+    built = manifest.read(folder / MANIFEST)
+    if built is None or dict(built.schemas) != dict(digests):
+        raise ValueError(
+            f"the package in {folder} was not built from these schemas: run `ecsgen build`"
+        )
+    return texts
+
+
+@contextmanager
+def only_block(world: WorldBase, give_way: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold a world for one block. Raises RuntimeError for a second one.
+
+    `give_way`: ends this block when another one begins.
+    """
+    end_other = _open.get(id(world))
+    if end_other is not None:
+        end_other()
+    if id(world) in _open:
+        raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
+    _open[id(world)] = give_way
+    try:
+        yield
+    finally:
+        del _open[id(world)]
+
+
+Replacement: TypeAlias = Callable[..., Any]
+"""Is called with the object and all arguments, by position."""
+
+
+class Original(NamedTuple):
+    """A method as it was."""
+
+    call: Callable[..., Any]
+    """Takes the object and all arguments by position."""
+    names: Sequence[str]
+    """Of the arguments."""
+
+
+Wrap: TypeAlias = Callable[[Original], Replacement]
+"""Makes what is called instead of a method."""
+_lock: Final = threading.RLock()
+
+
+class _Exchange:
+    """A function with other code, and what is called for which object instead."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function, self._code = function, function.__code__
+        count = self._code.co_argcount + self._code.co_kwonlyargcount
+        by_position = self._code.replace(
+            co_argcount=count, co_kwonlyargcount=0, co_posonlyargcount=0
+        )
+        self.original = Original(
+            FunctionType(by_position, function.__globals__, function.__name__),
+            self._code.co_varnames[1:count],
+        )
+        self.replacements: dict[int, Replacement] = {}
+        """By the identity of the object, which its block keeps alive."""
+        function.__code__ = _stand_in(self._code, self.replacements.get, self.original.call)
+
+    def undo(self) -> None:
+        """Give the function its own code again."""
+        self._function.__code__ = self._code
+
+
+def _stand_in(code: CodeType, replacement_of: object, original: object) -> CodeType:
+    """Return code with the same parameters, which calls the replacement or the original."""
+    names = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+    head = [*names]
+    if code.co_kwonlyargcount:
+        head.insert(code.co_argcount, "*")
+    if code.co_posonlyargcount:
+        head.insert(code.co_posonlyargcount, "/")
+    known = {"_0": replacement_of, "_1": id, "_2": original}
+    text = (
+        f"def {code.co_name}({', '.join(head)}):\n"
+        "    _replacement_of = '_0'; _id = '_1'; _original = '_2'\n"
+        f"    return _replacement_of(_id({names[0]}), _original)({', '.join(names)})\n"
+    )
+    defined: dict[str, Any] = {}
+    exec(compile(text, "<stand-in>", "exec"), defined)
+    calling: CodeType = defined[code.co_name].__code__
+    return calling.replace(co_consts=tuple(known.get(part, part) for part in calling.co_consts))
+
+
+_exchanges: Final[dict[FunctionType, _Exchange]] = {}
+"""Functions that have other code now."""
+
+
+class StandIns:
+    """Methods of some objects that are replaced until `end`."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[FunctionType, Any]] = []
+
+    def replace(self, owner: Any, name: str, wrap: Wrap) -> None:
+        """Replace a method of one object: the generated one, under any wrapper."""
+        kinds = [kind for kind in type(owner).__mro__ if name in vars(kind)]
+        function = inspect.unwrap(vars(kinds[-1])[name])
+        assert isinstance(function, FunctionType)
+        with _lock:
+            if function not in _exchanges:
+                _exchanges[function] = _Exchange(function)
+            exchange = _exchanges[function]
+            exchange.replacements[id(owner)] = wrap(exchange.original)
+            self._replaced.append((function, owner))
+
+    def end(self) -> None:
+        """Give all methods their own code again."""
+        with _lock:
+            for function, owner in self._replaced:
+                exchange = _exchanges[function]
+                del exchange.replacements[id(owner)]
+                if not exchange.replacements:
+                    _exchanges.pop(function).undo()
+            self._replaced.clear()

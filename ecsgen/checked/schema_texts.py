@@ -1,27 +1,220 @@
-"""Texts of kernels, reductions and tables with their places in the schemas."""
+"""Texts of the schemas with their places: steps, conditions and expressions, and the values that
+their parts had."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
 from ecsgen_testing.reference import run
 from ecsgen_testing.reference.schema import Kernel as ReferenceKernel
 from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.scopes import Expression, Scope
+from ecsgen_testing.reference.values import Value
 
 from ecsgen.checked.findings import check_kinds
-from ecsgen.checked.statements import Statement, allowed_kinds
 from ecsgen.config import Options, UsageError, load_options
-from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.diagnostics import Diagnostic, Diagnostics, format_text
 from ecsgen.files.output_paths import schema_digests
-from ecsgen.kernels.parsing import SourceText
+from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.model import Kernel, Mark, Project, Reduction
 from ecsgen.model.reference_schema import make_reference_schema
-from ecsgen.schema import load
+from ecsgen.schema import find, load, read_declarations
+from ecsgen.schema.assembly import assemble
+from ecsgen.schema.policy_keys import apply_defaults
+from ecsgen.source.yaml_nodes import Node
+
+_ALLOWED: Final = re.compile(r"#\s*allow:([\w ]*)")
+UNREAD: Final = Value("", None)
+"""The value of a part that a statement has not worked out."""
+_WHEN: Final = "when"
+"""The path of a pause's condition."""
+
+
+class Operand:
+    """A part of a statement, and the last value that it had."""
+
+    __slots__ = ("asked", "expression", "value")
+
+    def __init__(self, expression: Expression, asked: str = "") -> None:
+        """`asked`: the neighbourhood within a question."""
+        self.expression, self.value, self.asked = expression, expression.sample, asked
+
+    @property
+    def kept(self) -> Expression:
+        """The expression, which leaves its value here."""
+        evaluate = self.expression.evaluate
+
+        def keep(scope: Scope) -> Value:
+            self.value = result = evaluate(scope)
+            return result
+
+        return replace(self.expression, evaluate=keep)
+
+    def read(self, scope: Scope) -> Value:
+        """Return the value, worked out if it is not."""
+        return self.expression.evaluate(scope) if self.value is UNREAD else self.value
+
+
+class Statement:
+    """A step, the head of one, or an expression of a schema."""
+
+    def __init__(
+        self,
+        text: SourceText,
+        node: ast.stmt | ast.expr,
+        diagnostics: Diagnostics,
+        outer: Statement | None = None,
+    ) -> None:
+        """`outer`: the statement in whose block it is."""
+        self.text, self.node, self.outer = text, node, outer
+        self._diagnostics = diagnostics
+        self.parts: dict[ast.AST, Operand] = {}
+        """All that it works out, constants too."""
+        self.calls: set[ast.AST] = set()
+        """Questions, draws and other calls that traces show as one value."""
+
+    @property
+    def head(self) -> ast.stmt | ast.expr:
+        """The last expression of the head of a statement with a block, or all of another one."""
+        match self.node:
+            case ast.If(test) | ast.While(test):
+                return test
+            case ast.For(iter=around):
+                return around
+        return self.node
+
+    @property
+    def loops(self) -> Iterator[tuple[str, str]]:
+        """The loops over neighbours around it: the name there, and the neighbourhood."""
+        match self.outer and self.outer.node:
+            case ast.For(ast.Name(name), ast.Name(near)):
+                yield name, near
+        if self.outer is not None:
+            yield from self.outer.loops
+
+    @property
+    def target(self) -> ast.AST:
+        """The target of an assignment or a message; of another statement all of it."""
+        match self.node:
+            case ast.Assign([target]) | ast.AugAssign(target):
+                return target
+        return self.node
+
+    @cached_property
+    def shown(self) -> str:
+        """The text: of a statement with a block its head."""
+        if isinstance(self.node, ast.stmt):
+            return self.text.line_of(self.node)
+        return " ".join(self.text.content.split())
+
+    def part(self, node: ast.AST) -> str:
+        """Return the text of a node on one line, as written."""
+        content = self.text.content.strip()
+        if not isinstance(self.node, ast.stmt):
+            content = content.replace("\n", " ")
+        return " ".join((ast.get_source_segment(content, node) or ast.unparse(node)).split())
+
+    def mark(self, node: ast.AST) -> Mark:
+        """Return the place of a node."""
+        return self.text.place(node, self._diagnostics)
+
+    def source(self, mark: Mark) -> str:
+        """Return the line of the schema at a mark."""
+        return self._diagnostics.line(mark) or ""
+
+    @cached_property
+    def allowed(self) -> frozenset[str]:
+        """Kinds of findings that a comment on the statement's last line exempts."""
+        head = self.head
+        line, column = head.end_lineno or 1, max(head.end_col_offset or 1, 1)
+        last = ast.Name(
+            "", lineno=line, end_lineno=line, col_offset=column - 1, end_col_offset=column
+        )
+        return frozenset(allowed_kinds(self.source(self.mark(last))))
+
+    # Values of its parts
+
+    @cached_property
+    def operands(self) -> dict[ast.AST, Operand]:
+        """The parts that are no constants."""
+        return {n: part for n, part in self.parts.items() if not part.expression.is_constant}
+
+    def begin(self) -> None:
+        """Forget what parts were for another row, or at another time."""
+        for operand in self.operands.values():
+            operand.value = UNREAD
+
+    def values(
+        self, node: ast.AST, nodes: Iterable[ast.AST] | None, scope: Scope
+    ) -> dict[str, Any]:
+        """Return the values of the names in a part, or of other nodes, by their text.
+
+        Of neighbours of whom a question within it was asked there is no one value.
+        """
+        asked, values = self.parts[node].asked if node in self.parts else "", {}
+        for part in _named_parts(node) if nodes is None else nodes:
+            operand = self.operands.get(part)
+            met = () if operand is None else (operand.asked, "offset", "distance", "link")
+            if operand is None or (operand.asked != asked and _root_of(part) in met):
+                continue
+            try:
+                values[self.part(part)] = plain(operand.read(scope))
+            except KeyError:  # a local that no step has set
+                continue
+        return values
+
+
+def _named_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the names, and what is read by a dot, from left to right."""
+    if _root_of(node):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _named_parts(child)
+
+
+def _root_of(node: ast.AST) -> str:
+    """Return the first name of a path with dots; "" for what is none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def filled(node: ast.AST, text_of: Callable[[ast.AST], str | None]) -> str:
+    """Return the text of a node with other texts in the place of some of its parts."""
+
+    def fill(part: Any) -> Any:
+        if isinstance(part, list):
+            return [*map(fill, part)]
+        if not isinstance(part, ast.AST):
+            return part
+        text = text_of(part)
+        if text is not None:
+            return ast.Name(text)
+        return type(part)(**{name: fill(child) for name, child in ast.iter_fields(part)})
+
+    return ast.unparse(fill(node))
+
+
+def allowed_kinds(line: str) -> tuple[str, ...]:
+    """Return the kinds of findings that a comment of a line exempts."""
+    return tuple(kind for words in _ALLOWED.findall(line) for kind in words.split())
+
+
+def plain(value: Value) -> Any:
+    """Return a value as Python's number, or list of them; a time as numpy's."""
+    cells = value.data
+    if value.kind in "mM" and not value.shape:
+        return np.asarray(cells)[()]
+    return cells.tolist() if hasattr(cells, "tolist") else cells
 
 
 @dataclass(frozen=True)
@@ -154,3 +347,100 @@ def _check_comments(files: Iterable[Path]) -> None:
     for file in files:
         for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
             check_kinds(allowed_kinds(line), f"{file}:{number}: allow")
+
+
+# Conditions of pauses
+
+Loop: TypeAlias = tuple[str, str]
+"""The neighbour's name in a loop, and the neighbourhood's."""
+
+
+class Condition(NamedTuple):
+    """A condition that can be asked in the steps of a kernel."""
+
+    node: ast.expr
+    loops: Sequence[Collection[Loop]]
+    """Loops within which its names are known: all of one of these."""
+
+
+def parsed_condition(
+    text: str, kernel: str, texts: SchemaTexts, locals: Mapping[str, str]
+) -> Condition:
+    """Return a condition that the steps of a kernel may ask; `locals`: their types by name.
+
+    Raises ValueError with the diagnostic for what is none.
+    """
+    source = SourceText(text, Mark(_WHEN, 1, 1, len(text)))
+    diagnostics = Diagnostics()
+    diagnostics.add_source(_WHEN, text)
+    try:
+        node = source.expression()
+    except KernelError as error:
+        source.report(error, diagnostics)
+        raise ValueError(format_text(diagnostics).strip()) from None
+    known = []
+    for loops in _possible_loops(texts.schema.kernel(kernel), node):
+        wrong = _faults(text, loops, kernel, texts, locals)
+        if not wrong:
+            known.append(loops)
+    if not known:
+        for entry, column in wrong:
+            mark = Mark(_WHEN, 1, column, entry.mark.length)
+            diagnostics.add(entry.code, entry.message, mark, hint=entry.hint)
+        raise ValueError(format_text(diagnostics).strip())
+    return Condition(node, known)
+
+
+def _possible_loops(kernel: ReferenceKernel, node: ast.expr) -> Iterator[Collection[Loop]]:
+    """Yield the loops of a kernel whose neighbours a condition may name: none, or one of each
+    name."""
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    loops: dict[str, dict[Loop, None]] = {}
+    for step in kernel.steps:
+        for part in ast.walk(step):
+            match part:
+                case ast.For(ast.Name(name), ast.Name(near)) if name in names:
+                    loops.setdefault(name, {})[name, near] = None
+    yield ()
+    if loops:
+        yield from itertools.product(*loops.values())
+
+
+def _faults(
+    text: str,
+    loops: Collection[Loop],
+    kernel: str,
+    texts: SchemaTexts,
+    locals: Mapping[str, str],
+) -> list[tuple[Diagnostic, int]]:
+    """Return what is wrong with a condition, and the columns: read the schemas anew, in which the
+    kernel asks nothing else, within the loops, and locals are arguments."""
+    home, _, name = kernel.rpartition(".")
+    lines = [f"for {name} in {near}:" for name, near in loops] + [f"if ({text}", "):", " pass"]
+    depths = [*range(len(loops) + 1), len(loops), len(loops)]
+    block = "\n".join(" " * depth + line for depth, line in zip(depths, lines, strict=True))
+    diagnostics, source = Diagnostics(), SourceText(block, Mark(_WHEN, 1, 1, len(block)))
+    diagnostics.add_source(_WHEN, block)
+
+    def ask(document: Node) -> None:
+        declared = document.at("component") or document.at("world")
+        is_home = declared is not None and home in ("", declared.value)
+        if is_home and (node := document.at("kernels", name)) is not None:
+            _ask(node, source, locals)
+
+    files = [file for root in texts.options.schemas for file in find(root, diagnostics)]
+    drafts = read_declarations(files, diagnostics, ask)
+    apply_defaults(drafts, texts.options.defaults)
+    assemble(drafts, diagnostics)
+    shift = len(loops) + len("if (")
+    return [(d, max(d.mark.column - shift, 1)) for d in diagnostics if d.mark.path == _WHEN]
+
+
+def _ask(kernel: Node, source: SourceText, locals: Mapping[str, str]) -> None:
+    """Leave a kernel nothing but the condition to ask."""
+    assert isinstance(kernel.value, dict)
+    kernel.value["steps"] = Node(source.content, source.mark)
+    args = kernel.value.setdefault("args", Node({}, kernel.mark))
+    assert isinstance(args.value, dict)
+    args.value |= {name: Node(text, kernel.mark) for name, text in locals.items()}
+    args.keys |= dict.fromkeys(locals, kernel.mark)

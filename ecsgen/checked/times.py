@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from ecsgen_runtime.world.world_base import WorldBase
 
-from ecsgen.checked.check import only_block, schemas_of
-from ecsgen.checked.methods import methods_of
+from ecsgen.checked.methods import (
+    Original,
+    Replacement,
+    StandIns,
+    methods_of,
+    only_block,
+    schemas_of,
+)
 from ecsgen.checked.schema_texts import SchemaTexts
-from ecsgen.checked.stand_ins import Original, Replacement, StandIns
 
 if TYPE_CHECKING:
     import pandas
@@ -115,7 +120,7 @@ class Times:
         """Return what adds its time to a method; `count`: gives how many rows it runs over."""
         sums_within, function = self._sums[name], original.call
         schedules, now = self._schedules, perf_counter_ns
-        place = original.names.index("rows") + 1 if "rows" in original.names else 0
+        index = original.names.index("rows") + 1 if "rows" in original.names else 0
 
         def measured(*args: Any) -> Any:
             begun = now()
@@ -128,7 +133,7 @@ class Times:
                 sums.total += took
                 if took > sums.longest:
                     sums.longest = took
-                named = args[place] if place else None
+                named = args[index] if index else None
                 sums.rows += count() if named is None else _count_named(named)
 
         return measured

@@ -142,7 +142,7 @@ def _package_folder() -> str:
 
 def _texts() -> SchemaTexts:
     """Return the schemas of the package that `ecsgen build` makes here."""
-    from ecsgen.checked.check import schemas_in
+    from ecsgen.checked.methods import schemas_in
 
     try:
         return schemas_in(load_options().output)

@@ -36,7 +36,7 @@ def warm_(context: click.Context, package: Path | None, jobs: int | None) -> Non
     _check_package(folder)
     from ecsgen_runtime.sweeps.processes import available_cores
 
-    from ecsgen.checked.warming import method_names, warm
+    from ecsgen.cli.warming import method_names, warm
 
     try:
         names = method_names(folder)

@@ -90,7 +90,7 @@ class KernelTimes:
 
 def _schemas_of(world: InspectedWorld) -> Any:
     try:
-        from ecsgen.checked.check import schemas_of
+        from ecsgen.checked.methods import schemas_of
 
         return schemas_of(cast("WorldBase", world), None)
     except (ImportError, OSError, TypeError, ValueError) as error:

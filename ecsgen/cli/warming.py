@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from ecsgen_runtime.world.world_base import WorldBase
 
-from ecsgen.checked.check import schemas_in
-from ecsgen.checked.methods import GeneratedMethod, methods_of
+from ecsgen.checked.methods import GeneratedMethod, methods_of, schemas_in
 from ecsgen.checked.schema_texts import SchemaTexts
 
 
