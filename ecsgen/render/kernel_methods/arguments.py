@@ -127,9 +127,12 @@ class ReducedCode(ReadCode):
 class ReadSettingCode(ReadCode):
     """A setting, in the one row of its column."""
 
+    ROW: Final = "self.settings._data"
+    """Expression for the columns of all settings."""
+
     def __init__(self, value: SettingValue) -> None:
         super().__init__(value)
-        head = f"self.settings._data._{value.name.rpartition('.')[2]}"
+        head = f"{self.ROW}._{value.name.rpartition('.')[2]}"
         self._column, self._number = f"{head}_column", f"{head}_cells[0]"
         if value.type.is_time:
             self._column += ".view(np.int64)"

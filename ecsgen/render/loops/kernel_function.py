@@ -302,7 +302,8 @@ class KernelFunction(FunctionBuilder):
             return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
-            return Order([Parameter(order, *kind), *around], heads)
+            first = [] if self.is_plain else [f"{row} = as_row({row})"]
+            return Order([Parameter(order, *kind), *around], heads, first)
         rows = Parameter(self.count, "int", self.source.count)
         if self.program.runs_by_level:
             levels = Parameter(order, "RowArray", "self._levels.rows")

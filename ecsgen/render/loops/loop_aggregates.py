@@ -202,6 +202,7 @@ class AggregateLoop:
         looped = [total for total in totals if total.parts]
         parts = [part for total in looped for part in total.parts]
         for _ in self._each_neighbour(*parts, is_counted=False) if parts else ():
+            self._emit.write(*self._near.fetch_lines(parts))
             for total in looped:
                 total.add()
         return [total.final_value() for total in totals]

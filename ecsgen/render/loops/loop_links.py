@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ecsgen.model import typed_tree as tree
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_values import Value
@@ -44,7 +46,7 @@ class LinkedNeighbours(NeighbourAccess):
     def listed_at(self, index: str) -> str:
         if self._is_list or self.is_python:
             return super().listed_at(index)
-        return f"{self._first} + {index}"
+        return f"as_row({self._first} + {index})"
 
     def setup(self) -> list[str]:
         return self.lists()
@@ -86,7 +88,17 @@ class LinkedNeighbours(NeighbourAccess):
 
     def row_of(self, owner: str) -> str:
         number = f"{self._array('rows')}[{self.candidate}]"
+        number = number if self.is_python else f"as_row({number})"
         return self._member(owner, number) if self._is_joined else number
+
+    def fetch_lines(self, values: Iterable[tree.Expression]) -> list[str]:
+        if self.is_python or self._is_joined or self._builder.is_ordered:
+            return []
+        nodes = (node for value in values for node in tree.walk(value))
+        fields = (n for n in nodes if isinstance(n, tree.NeighbourField) and not n.type.shape)
+        arrays = [self._builder.neighbour_arrays(field)[0] for field in fields if not field.is_link]
+        ends = self._array("rows")
+        return [f"fetch_ahead({name}, {ends}, {self.candidate})" for name in dict.fromkeys(arrays)]
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         arrays = self._builder.neighbour_arrays(node)

@@ -11,7 +11,7 @@ from ecsgen.model import FusedKernels, Kernel
 from ecsgen.model.typed_tree import Argument, Constant
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants
-from ecsgen.render.kernel_methods.arguments import ArgumentCode
+from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReadSettingCode
 from ecsgen.render.kernel_methods.kernel_method import (
     COMMANDS,
     FusedPassMethod,
@@ -360,9 +360,14 @@ class ChunkLoop(KernelMethod):
 
 
 def _converted(arguments: Iterable[ArgumentCode]) -> list[str]:
-    """Return the statements that check arguments, and convert them for loops."""
+    """Return the statements that check arguments, and convert them for loops; several settings are
+    looked up together."""
     shared = (argument for argument in arguments if not argument.each)
-    return [f"{argument.text} = {argument.loop_expression}" for argument in shared]
+    lines = [f"{argument.text} = {argument.loop_expression}" for argument in shared]
+    row = ReadSettingCode.ROW
+    if sum(row in line for line in lines) < 2:
+        return lines
+    return [f"_settings = {row}", *(line.replace(row, "_settings") for line in lines)]
 
 
 def _call_text(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Final
 
 from ecsgen.model import typed_tree as tree
@@ -83,6 +84,11 @@ class NeighbourAccess(ABC):
     def listed_at(self, index: str) -> str:
         """Return the expression for a listed candidate."""
         return f"{self.listed}[{index}]"
+
+    def fetch_lines(self, values: Iterable[tree.Expression]) -> list[str]:
+        """Return the statements of a pass that have fields of later neighbours fetched into the
+        cache, where these are read in order and lie anywhere."""
+        return []
 
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
         """Return the elements of a neighbour's field, offset or distance."""

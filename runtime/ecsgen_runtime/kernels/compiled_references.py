@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
 from numpy.typing import NDArray
 
-from ..base.jit import jit
+from ..base.jit import intrinsic_of, jit
 from ..managers.policies.lookup_maps import Mapped
 from ..managers.policies.owners import entities_of
 from ..tables.columns import owner_column
@@ -52,7 +55,60 @@ def _inserted(
     return keys, first_rows
 
 
-row_at: Final = jit()(arithmetic.row_at)
+def _as_assumption(context: Any, row: Any) -> Any:
+    """Return a code generator that passes a number on and assumes that it is not negative."""
+
+    def assume(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        is_row = builder.icmp_signed(">=", arguments[0], arguments[0].type(0))
+        builder.assume(is_row)
+        return arguments[0]
+
+    return row(row), assume
+
+
+@intrinsic_of(_as_assumption)
+def as_row(row: Any) -> Any:
+    """Return a row, which is not negative: compiled code need not test whether it is."""
+    return row
+
+
+def _as_prefetch(context: Any, column: Any, row: Any) -> Any:
+    """Return a code generator that has one cell of a column fetched into the cache."""
+
+    def fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        cells = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(cells, [arguments[1]]), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (cgutils.voidptr_t,), kind)
+        builder.call(prefetch, [address, number(0), number(3), number(1)])  # to read, often, data
+        return context.get_dummy_value()
+
+    return types.void(column, row), fetch
+
+
+@intrinsic_of(_as_prefetch)
+def _prefetch(column: Any, row: Any) -> None:
+    """Have a cell fetched into the cache."""
+
+
+_LINKS_AHEAD: Final = 32
+"""Number of links after which a cell that is fetched has come."""
+
+
+@jit(forceinline=True)
+def fetch_ahead(column: Any, rows: Any, link: Any) -> None:
+    """Have the cell of a later link's neighbour fetched into the cache."""
+    _prefetch(column, as_row(rows[as_row(min(link + _LINKS_AHEAD, len(rows) - 1))]))
+
+
+@jit()
+def row_at(rows: NDArray[np.intp], position: int) -> Any:
+    """Return the row at a position; of consecutive rows only the first is stored."""
+    return as_row(_row_at(rows, position))
+
+
+_row_at: Final = jit()(arithmetic.row_at)
 
 
 @jit()

@@ -50,7 +50,7 @@ def derive_stream_keys(
     row_keys: Any, key: np.uint64, streams: DrawnWords, bits: DrawnWords
 ) -> None:
     """Write the key of each row's stream, shape (n,); `bits` is working memory."""
-    np.bitwise_xor(row_keys, key, out=streams)
+    np.bitwise_xor(row_keys, key, streams)
     _mix(streams, bits)
 
 
@@ -63,7 +63,7 @@ def draw_random(
     """
     for element, cells in enumerate(_planes(out)):
         _words(streams, number + element, word, bits)
-        np.right_shift(word, _ELEVEN, out=word)
+        np.right_shift(word, _ELEVEN, word)
         np.copyto(cells, word.view(np.int64), casting="unsafe")
         cells *= 2.0**-53
 
@@ -82,7 +82,7 @@ def draw_normal(
     """Write numbers of mean 0 and deviation 1; as `draw_random` otherwise."""
     for element, cells in enumerate(_planes(out)):
         _words(streams, number + element, word, bits)
-        np.right_shift(word, _TWELVE, out=word)
+        np.right_shift(word, _TWELVE, word)
         normal_into(word, cells, bits.view(np.float64))
 
 
@@ -96,8 +96,8 @@ def draw_range(
     bounds = _planes(np.broadcast_to(np.asarray(bound, np.int64), out.shape))
     for element, cells in enumerate(_planes(out)):
         _words(streams, number + element, word, bits)
-        np.right_shift(word, _HALF, out=word)
-        np.multiply(word, bounds[element].view(np.uint64), out=word)
+        np.right_shift(word, _HALF, word)
+        np.multiply(word, bounds[element].view(np.uint64), word)
         np.right_shift(word, _HALF, out=cells.view(np.uint64))
 
 
@@ -106,7 +106,7 @@ def draw_bernoulli(
 ) -> None:
     """Write true with a probability, false if that is negative or not finite; shape (n,)."""
     _words(streams, number, word, bits)
-    np.right_shift(word, _ELEVEN, out=word)
+    np.right_shift(word, _ELEVEN, word)
     numbers = bits.view(np.float64)
     np.multiply(word.view(np.int64), 2.0**-53, out=numbers)
     np.less(numbers, probability, out=out)
@@ -226,11 +226,11 @@ def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords)
 
 def _mix(word: DrawnWords, bits: DrawnWords) -> None:
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
-        np.right_shift(word, shift, out=bits)
-        np.bitwise_xor(word, bits, out=word)
-        np.multiply(word, factor, out=word)
-    np.right_shift(word, _SHIFTS[2], out=bits)
-    np.bitwise_xor(word, bits, out=word)
+        np.right_shift(word, shift, bits)
+        np.bitwise_xor(word, bits, word)
+        np.multiply(word, factor, word)
+    np.right_shift(word, _SHIFTS[2], bits)
+    np.bitwise_xor(word, bits, word)
 
 
 def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
