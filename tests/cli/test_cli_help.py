@@ -44,7 +44,7 @@ def test_each_command_shows_an_example(name: str) -> None:
 
 def test_each_command_is_on_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| `ecsgen ([\w-]+)", page, flags=re.MULTILINE))
+    listed = set(re.findall(r"^- `ecsgen ([\w-]+)", page, flags=re.MULTILINE))
     assert listed == set(NAMES)
 
 
