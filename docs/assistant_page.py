@@ -102,8 +102,7 @@ def key_lines(title: str, seen: set[str]) -> Iterator[str]:
     text = section("schema.md schema-world.md", title)
     for key, takes, meaning in re.findall(listed, text, re.MULTILINE):
         first = re.split(r"(?<=[.;]) (?=[A-Z`])", meaning)[0].rstrip(".;")
-        takes = takes.replace("; required", "").replace("; default `false`", "")
-        line = f"- {key} ({takes}): {first}"
+        line = f"- {key} ({takes.replace('; required', '')}): {first}"
         if key not in UNTOLD and line not in seen:
             seen.add(line)
             yield line

@@ -76,7 +76,8 @@ quotes, as above.
 
 [The second part](schema-world.md) has the keys of the document `world`, and
 [Names](reserved-names.md) the names that you cannot take. `ecsgen schema` prints the language as
-JSON Schema, for editors. Behind each key stand its value and its default.
+JSON Schema, for editors. Behind each key stand its value and its default; a bool is `false` by
+default.
 """
 
 _TYPES: Final = f"""## Field types
@@ -220,7 +221,7 @@ def _default(field: FieldInfo) -> str:
         return "required"
     default = field.default
     if isinstance(default, bool):
-        return f"default `{str(default).lower()}`"
+        return f"default `{str(default).lower()}`" if default else ""
     if isinstance(default, (int, str)) and default != "":
         return f"default `{default}`"
     return ""

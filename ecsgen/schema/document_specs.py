@@ -40,7 +40,7 @@ class _Value(Strict):
         "are names, several flags are joined by `|`. Bytes are ASCII text or a list of "
         "numbers. Without a default: zero, null, empty, `None`; an enum's zero or first value.",
     )
-    doc: Text = Field(default="", description="The meaning; goes into docstrings.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
 
 
@@ -98,7 +98,7 @@ class MemberSpec(Strict):
     """A member of an enum, with more keys than its number."""
 
     value: int = Field(description="The number.")
-    doc: Text = Field(default="", description="The meaning; its docstring.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
 
 
@@ -106,7 +106,7 @@ class EnumSpec(Strict):
     """An enum, or a set of flags, that fields can have as their type."""
 
     enum: ClassName = Field(description="The name, CamelCase.")
-    doc: Text = Field(default="", description="The meaning; the docstring.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
     removed: list[Text] = Field(
         default=[],
@@ -210,7 +210,7 @@ class _Policies(Strict):
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
         "`point_mass` and the class `PointMassManager`."
     )
-    doc: Text = Field(default="", description="A description; the first line of the docstrings.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
     removed: list[Text] = Field(
         default=[],
@@ -476,7 +476,7 @@ class WorldSpec(Strict):
     of all components."""
 
     world: ClassName = Field(description="The name of the class; `World` is always an alias.")
-    doc: Text = Field(default="", description="A description; the docstring.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     version: Annotated[int, Field(ge=0)] = Field(
         default=0, description="A number of your choice, saved with the world, for `migrate`."
     )

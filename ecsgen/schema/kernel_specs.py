@@ -27,7 +27,7 @@ class ArgumentSpec(Strict):
     type: ArgumentText = Field(
         description="A type of numbers, bools or times, an enum, `entity` or `id<Component>`."
     )
-    unit: Text = Field(default="", description="The unit of measurement.")
+    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
     each: bool = Field(
         default=False,
         description="Take one value per row that the kernel runs over, as `create_many` does, "
@@ -94,7 +94,7 @@ class TurnsSpec(Strict):
 class BaseKernel(Strict):
     """Keys of kernels of components and of the world."""
 
-    doc: Text = Field(default="", description="A description; the method's docstring.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
     args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
         default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
     )
@@ -177,4 +177,4 @@ class ReductionSpec(BaseReduction):
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
-    doc: Text = Field(default="", description="A description; the method's docstring.")
+    doc: Text = Field(default="", description="A description, for docstrings.")
