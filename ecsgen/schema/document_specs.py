@@ -237,14 +237,13 @@ class _Policies(Strict):
     )
     lookup: Literal["sparse", "hash", "direct"] = Field(
         default="sparse",
-        description="`sparse`: an array by entity index to row. `hash`: a map from the whole "
-        "handle to row, for rare components (bulk calls cost about 0.6 µs per row). `direct`: the "
-        "entity's index is the row, for nearly universal components.",
+        description="`sparse`: an array by entity index. `hash`: a dict, for rare components. "
+        "`direct`: the entity's index is the row, for nearly universal components.",
     )
     destroy: Literal["gc", "callback", "manual"] = Field(
         default="gc",
-        description="The end of instances whose entity died: collected lazily, destroyed at "
-        "once through the entity manager's callback, or left to the user.",
+        description="The end of rows whose entity died: collected later, destroyed at once, or "
+        "left to the user.",
     )
     release: bool = Field(
         default=False,
@@ -267,9 +266,8 @@ class _Policies(Strict):
     )
     cold: Literal["inline", "indirect"] = Field(
         default="inline",
-        description="Where fields tagged `cold` live: behind the hot columns of the one buffer, or "
-        "in a second, packed buffer in which an instance takes a row at the first value that is "
-        "not the default.",
+        description="Fields tagged `cold` lie behind the hot columns, or in a second buffer, which "
+        "has rows for values that are not the default.",
     )
     growth: Form[GrowthSpec, Literal["double"]] = Field(
         default="double",
@@ -293,8 +291,7 @@ class ComponentSpec(_Storage):
     )
     space: SpaceSpec | None = Field(
         default=None,
-        description="The field with the positions of rows: `near` finds the rows around points, "
-        "and kernels with `near` see the rows around each row.",
+        description="The field with the positions of rows, by which `near` finds those around.",
     )
     grid: GridSpec | None = Field(
         default=None,
@@ -303,13 +300,12 @@ class ComponentSpec(_Storage):
     )
     on: Form[OnSpec, Text] | None = Field(
         default=None,
-        description="The field with the cells of a grid on which rows stand: its name, or a "
-        "mapping of `field` and `capacity`.",
+        description="The field with the cells of a grid on which rows stand, or a mapping.",
     )
     network: NetworkSpec | None = Field(
         default=None,
         description="The rows are links between entities: `links_of` finds those of an entity, "
-        "and kernels of the world with `near: {via: …}` see who is at their other ends.",
+        "and `near: {via: …}` in kernels of the world who is at their other ends.",
     )
     requires: list[Text] = Field(
         default=[],

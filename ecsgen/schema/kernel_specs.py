@@ -112,8 +112,8 @@ class BaseKernel(Strict):
     )
     turns: Form[TurnsSpec, Literal["rows", "random", "given"]] | None = Field(
         default=None,
-        description="Rows run one after the other, in row order, in random order, as `rows=` has "
-        "them, or in another order, and each sees what the rows before it have written.",
+        description="Rows run one after the other, in this order, and each sees what the rows "
+        "before it have written.",
     )
     parallel: bool = Field(
         default=False,
@@ -130,8 +130,7 @@ class KernelSpec(BaseKernel):
     )
     near: NearForm | None = Field(
         default=None,
-        description="The radius in which rows have neighbours for steps and `where`: a number, an "
-        "argument, or a mapping; several neighbourhoods are mappings under names.",
+        description="The neighbours of rows: a radius, a mapping, or several mappings under names.",
     )
 
 
@@ -144,8 +143,7 @@ class WorldKernelSpec(BaseKernel):
     )
     near: NearForm | None = Field(
         default=None,
-        description="The radius in which rows have neighbours, or a mapping of `radius`, `among`, "
-        "`hood` and `center`; several neighbourhoods are mappings under names.",
+        description="The neighbours of rows: a radius, a mapping, or several mappings under names.",
     )
 
 
