@@ -299,7 +299,7 @@ class Check:
         actors = reductions.actors_to_count if reduction.home else _present
         with np.errstate(all="ignore"):
             for actor in actors(copy, reduction):
-                compiled.counts(Scope(reading, actor, 0, {}))
+                compiled.look(Scope(reading, actor, 0, {}))
 
 
 def has_time(world: WorldModel) -> bool:

@@ -169,10 +169,20 @@ class CheckedExpressions(ExpressionCompiler):
         statement = texts.derived(home, target.field, node) if texts else None
         if statement is None:
             return super()._derived(target)
-        names = CheckedNames(self.schema, home, home, recorder=self._recorder, texts=texts)
+        recorder, statement.read_at = self._recorder, self._statement.order(self._node)
+        names = CheckedNames(self.schema, home, home, recorder=recorder, texts=texts)
         names.statement, names.allows_null = statement, True
         derived = CheckedExpressions(names, subject=target).compile(node)
-        return operation(values.settled, replace(derived, place=None))
+        settled = operation(values.settled, replace(derived, place=None))
+
+        def evaluate(scope: Scope) -> Value:
+            muted = recorder.is_muted
+            recorder.is_muted = muted or target.find(scope) is None  # which is found itself
+            result = settled.evaluate(scope)
+            recorder.is_muted = muted
+            return result
+
+        return replace(settled, evaluate=evaluate)
 
     def _question(self, name: str, node: ast.Call) -> Expression:
         self._statement.calls.add(node)
@@ -324,15 +334,27 @@ def compile_checked(kernel: Kernel, texts: SchemaTexts, recorder: Recorder) -> C
     names = _names_of(kernel, texts, recorder)
     steps, order = CheckedSteps(schema, kernel, names), None
     with np.errstate(all="ignore"):
-        if kernel.turns_by is not None:
-            content = str(written.turns_of)
-            names.statement = texts.expression(content, written.marks, "turns.of", kernel.turns_by)
-            order = steps.expressions.compile(kernel.turns_by).evaluate
+        by = texts.expression(str(written.turns_of), written.marks, "turns.of", kernel.turns_by)
+        if by is not None and kernel.turns_by is not None:
+            names.statement = by
+            order = _settled(by, steps.expressions.compile(kernel.turns_by), recorder)
         statement = texts.expression(written.where, written.marks, "where", kernel.where)
         where = _condition(steps.expressions, names, kernel.where, statement)
         names.statement = None
         act = steps.block(kernel.steps)
     return CompiledKernel(kernel, names, where, act, order)
+
+
+def _settled(statement: Statement, expression: Expression, recorder: Recorder) -> Evaluate:
+    """Return an expression of its own as a closure, which tells what is found in it at once."""
+
+    def evaluate(scope: Scope) -> Value:
+        statement.begin()
+        result = expression.evaluate(scope)
+        recorder.settle()
+        return result
+
+    return evaluate
 
 
 def _names_of(source: Kernel | Reduction, texts: SchemaTexts, recorder: Recorder) -> CheckedNames:
@@ -407,8 +429,8 @@ class CheckedRun(Run):
 class CompiledReduction(NamedTuple):
     """A reduction, or a column or the rows of a table, compiled to tell what is wrong with it."""
 
-    counts: Condition
-    """Works out a row; returns whether it counts."""
+    look: Callable[[Scope], object]
+    """Works out a row."""
     read: Mapping[str, Reduction]
     """The reductions whose values it reads, by name."""
 
@@ -427,14 +449,10 @@ def compile_reduction(
         if value is None:  # the rows of a table
             return CompiledReduction(where, names.reductions)
         names.statement = value
-        evaluate = expressions.compile(reduction.value).evaluate
+        evaluate = _settled(value, expressions.compile(reduction.value), recorder)
 
-    def counts(scope: Scope) -> bool:
-        if not where(scope):
-            return False
-        value.begin()
-        evaluate(scope)
-        recorder.settle()
-        return True
+    def look(scope: Scope) -> None:
+        if where(scope):
+            evaluate(scope)
 
-    return CompiledReduction(counts, names.reductions)
+    return CompiledReduction(look, names.reductions)

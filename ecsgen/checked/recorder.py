@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from ecsgen_testing.reference.values import Value
 from ecsgen_testing.reference.world import Row
 
 from ecsgen.checked.findings import KINDS, CheckError, Finding, Kinds, described
-from ecsgen.checked.schema_texts import UNREAD, Condition, Statement, filled, plain
+from ecsgen.checked.schema_texts import UNREAD, Condition, Order, Statement, filled, plain
 
 _PATIENCE: Final = 10.0
 """Seconds after which a call says how far it is."""
@@ -49,7 +50,9 @@ class Recorder:
         self.following: list[RowFollower] = []
         """Those of the kernel that runs."""
         self._known: dict[tuple[ast.AST, str], Finding] = {}
-        self._pending: list[Finding] = []
+        self._pending: list[tuple[Order, Finding]] = []
+        self._told = set[tuple[ast.AST, str, Scope]]()
+        """Findings of the step that runs, some of whose parts are worked out twice."""
 
     # Calls and rows
 
@@ -57,6 +60,7 @@ class Recorder:
         """Begin a call."""
         self.kernel, self.tick, self.number_of = kernel, tick, number_of
         self.is_muted, self._pending = False, []
+        self._told.clear()
         self.following = [each for each in self.followers if each.kernel == kernel]
         for follower in self.following:
             follower.begin()
@@ -103,8 +107,9 @@ class Recorder:
         kind = next((kind for kind in KINDS if kind in kinds and kind in wanted), None)
         if self.is_muted or kind is None or kind in statement.allowed:
             return
-        if not scope.run.world.lives(scope.row):
+        if (node, kind, scope) in self._told or not scope.run.world.lives(scope.row):
             return
+        self._told.add((node, kind, scope))
         known = self._known.get((node, kind))
         if known is not None:
             known.count += 1
@@ -130,16 +135,17 @@ class Recorder:
             length=mark.length,
         )
         self.is_muted = False
-        self._pending.append(finding)
+        self._pending.append((statement.order(node), finding))
         if not self.stop:
             self._known[node, kind] = finding
 
     def settle(self) -> None:
-        """Raise CheckError for the leftmost finding of the step, or keep all. O(1) without one."""
-        if not self._pending:
+        """Raise CheckError for the step's first finding, or keep all. O(1) without one."""
+        if not self._told:
             return
-        findings = sorted(self._pending, key=lambda finding: (finding.line, finding.column))
+        findings = [finding for _, finding in sorted(self._pending, key=itemgetter(0))]
         self._pending = []
+        self._told.clear()
         for finding in findings:
             if len(self.findings) < self.limit:
                 self.findings.append(finding)

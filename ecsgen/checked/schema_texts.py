@@ -38,6 +38,10 @@ _WHEN: Final = "when"
 """The path of a pause's condition."""
 
 
+Order: TypeAlias = tuple[tuple[int, int, int, int], ...]
+"""Sorts parts from left to right, what is within another before it."""
+
+
 class Operand:
     """A part of a statement, and the last value that it had."""
 
@@ -80,6 +84,8 @@ class Statement:
         """All that it works out, constants too."""
         self.calls: set[ast.AST] = set()
         """Questions, draws and other calls that traces show as one value."""
+        self.read_at: Order = ()
+        """The place in another statement where a derived value is read."""
 
     @property
     def head(self) -> ast.stmt | ast.expr:
@@ -125,6 +131,12 @@ class Statement:
     def mark(self, node: ast.AST) -> Mark:
         """Return the place of a node."""
         return self.text.place(node, self._diagnostics)
+
+    def order(self, node: ast.AST) -> Order:
+        """Return what sorts a part among all that a step works out."""
+        assert isinstance(node, ast.expr | ast.stmt)
+        ends = node.end_lineno or 0, node.end_col_offset or 0
+        return (*self.read_at, (*ends, -node.lineno, -node.col_offset))
 
     def source(self, mark: Mark) -> str:
         """Return the line of the schema at a mark."""

@@ -55,6 +55,9 @@ kernels:
   chain: {steps: ["mark = 0 < rate < 1e300"]}
   meet: {near: 5, steps: [pay = mean(other.pay)]}
   each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
+  cut: {steps: [k = i64(pay / k)]}
+  bump: {steps: ["v[i64(pay / k)] += 1"]}
+  take_turns: {turns: {by: 1 / pay + 1 / k}, steps: [pay = 1]}
 reductions:
   mean_rate: {mean: pay / k, where: k != 2}
   above: {sum: pay - Person.mean_rate()}
@@ -75,6 +78,7 @@ fields: {cell: id<Ground>}
 world: Town
 kernels:
   visit: {over: Person, steps: [Person.pay = Person.home.Firm.cash]}
+  inherit: {over: Person, where: Person.home == 0, steps: [Person.pay = Person.home.Person.rate]}
   call_on: {over: Person, where: exists(Person.home.Firm), steps: [Person.pay = 1]}
   join: {over: Person, steps: [Person.home.Firm.small += 200]}
   hold: {over: Person, steps: ["Person.home.Firm.shares[Person.k] += 1"]}
@@ -143,6 +147,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.look", {"k": 3}, "index", "v[k]"),
     ("person.put", {"k": -1}, "index", "v[k]"),
     ("person.derive", {"k": 0}, "zero", "pay / k"),
+    ("person.cut", {"k": 0}, "zero", "pay / k"),
+    ("inherit", {"home": 0}, "null", "Person.home.Person.rate"),
     ("person.branch", {"k": 2}, "zero", "pay / (k - 2)"),
     ("person.unused", {"k": 0}, "", ""),
     ("person.let", {"k": 0}, "", ""),
@@ -213,8 +219,8 @@ def test_text_of_a_finding(package: Any) -> None:
     with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
         world.visit()
     head, line, caret, who = str(raised.value).split("\n")
-    assert head.endswith("town.yaml:58:46: null: Person.home.Firm.cash")
-    assert line == SCHEMA.split("\n")[57]
+    assert head.endswith("town.yaml:61:46: null: Person.home.Firm.cash")
+    assert line == SCHEMA.split("\n")[60]
     assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
     assert who == "in visit, Person 2v1 (row 1), tick 12: Person.home = 0"
 
@@ -239,20 +245,33 @@ def test_going_on(package: Any) -> None:
 
 
 def test_each_place_counts_what_happened(package: Any) -> None:
-    """Messages to one setting are one place; the middle of a chain is worked out once, as a
-    reduction is that others read."""
+    """Messages to one setting are one place; the middle of a chain is worked out once, as an index
+    is, and a reduction that others read."""
     world = town(package, k=0)
     run = checked(world, schemas(package), stop=False)
     with warnings.catch_warnings(action="ignore"), run as check:
         world.pool()
         world.person.chain()
         world.person.both()
+        world.person.bump()
     counts = [(finding.kernel, finding.kind, finding.count) for finding in check.findings]
     assert counts == [
         ("pool", "wrap", 1),
         ("Person.chain", "zero", 1),
         ("Person.mean_rate", "zero", 1),
+        ("Person.bump", "zero", 1),
+        ("Person.bump", "wrap", 1),
+        ("Person.bump", "index", 1),
     ]
+
+
+def test_rows_come_before_places(package: Any) -> None:
+    """By what orders their turns, too: another row's finding is further to the left."""
+    world = town(package, k=0)
+    world.person.data.pay[2] = 0
+    with checked(world, schemas(package)), pytest.raises(CheckError, match="1 / 0") as raised:
+        world.person.take_turns()
+    assert (raised.value.finding.row, raised.value.finding.operands) == (1, {"k": 0})
 
 
 def test_settings_that_schedules_assign(package: Any) -> None:
