@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.blocks import power_of_counts
 from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.values import ROOTS
@@ -348,3 +349,15 @@ def test_roots_are_compared_as_squares(kind: Any) -> None:
                 ):
                     assert (np.sqrt(near) < root) == (near < square_of(root)), (near, root)
                     assert (np.sqrt(near) <= root) == (near <= square_within(root)), (near, root)
+
+
+@pytest.mark.parametrize("base", [0.6, 1.0, 0.0, -1.5, np.inf, np.nan])
+@pytest.mark.parametrize(
+    ("low", "high", "size"), [(0, 4, 1000), (0, 4, 9), (-2, 4, 1000), (0, 900, 1000), (0, 1, 0)]
+)
+def test_powers_of_counts_are_those_of_numpy(base: float, low: int, high: int, size: int) -> None:
+    counts, powers = np.random.default_rng(1).integers(low, high, size), np.empty(size)
+    with np.errstate(all="ignore"):
+        power_of_counts(np.float64(base), counts, powers)
+        expected = np.power(np.float64(base), counts)
+    assert powers.tobytes() == expected.tobytes()

@@ -253,6 +253,8 @@ class BlockEmitter:
         is_name = out.text == texts[0] and out.text.removeprefix(PLACEHOLDER).isidentifier()
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
+        elif node.name == "**" and natural == "f64" and _are_counts(*operands):
+            self.run("power_of_counts", *texts, out.text)
         else:
             function = "negated" if node.name == "neg" else f"np.{UFUNCS.get(node.name, node.name)}"
             self.run(function, *texts, f"out={out.text}", *typed)
@@ -320,6 +322,11 @@ class BlockEmitter:
         self.write(f"{out.text}[...] = {value.text}")
         self.working.release(value)
         return out
+
+
+def _are_counts(base: ArrayValue, exponents: ArrayValue) -> bool:
+    """Return True for one base, and a whole exponent for each row."""
+    return base.is_uniform and not base.shape and exponents.kind[:2] == ("i64", ())
 
 
 def as_times(text: str) -> str:

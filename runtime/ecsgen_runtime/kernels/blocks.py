@@ -345,6 +345,18 @@ def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
     return result
 
 
+def power_of_counts(base: Any, counts: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    """Write a float to the power of each of many integers; each power is computed once if there
+    are few, as of counts of neighbours."""
+    if len(counts) < _FEW_POWERS or counts.min() < 0 or (most := counts.max()) > _FEW_POWERS:
+        np.power(base, counts, out=out)
+    else:
+        np.power(base, np.arange(most + 1.0)).take(counts, out=out, mode="clip")
+
+
+_FEW_POWERS: Final = 256
+
+
 def index_of_extreme(is_beyond: np.ufunc, elements: NDArray[Any]) -> NDArray[np.int64]:
     """Return by row the index of the first of the least or greatest elements; NaN goes first.
 

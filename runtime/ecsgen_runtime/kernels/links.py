@@ -168,10 +168,11 @@ class LinkedPairs:
 
     def blocks(self) -> Iterator[NeighbourPairs]:
         """Iterate over all pairs; each asking row is in one block."""
-        starts = self._network.starts
-        for rows, counts, who in self._network.blocks:
-            first, last = starts[rows.start], starts[rows.stop]
-            no_offset, no_square = np.empty((0, last - first)), np.empty(last - first)
-            pairs = NeighbourPairs(rows, who, slice(first, last), no_offset, no_square)
+        starts, blocks = self._network.starts, self._network.blocks
+        no_square = np.empty(max((len(who) for _, _, who in blocks), default=0))
+        no_offset = np.empty((0, len(no_square)))
+        for rows, counts, who in blocks:
+            found = slice(starts[rows.start], starts[rows.stop])
+            pairs = NeighbourPairs(rows, who, found, no_offset, no_square[: len(who)])
             pairs.counts = counts
             yield pairs

@@ -225,7 +225,9 @@ class NeighbourPairs:
         pair_values = np.asarray(values)
         if self._indices is not None and pair_values.shape[-1:] not in ((), (1,)):
             pair_values = pair_values[..., self._indices]
-        return np.broadcast_to(pair_values, (*shape, len(self.who)))
+        pairs_shape = *shape, len(self.who)
+        is_whole = pair_values.shape == pairs_shape
+        return pair_values if is_whole else np.broadcast_to(pair_values, pairs_shape)
 
     def choice(self, which: RowArray, values: Any, out: NDArray[Any]) -> None:
         """Write the value of one numbered pair of each asking position; 0 if it has none."""
