@@ -32,6 +32,7 @@ _FACTORS: Final = np.uint64(_FIRST), np.uint64(_SECOND)
 _ELEVEN: Final = np.uint64(11)
 _TWELVE: Final = np.uint64(12)
 _HALF: Final = np.uint64(32)
+_FEW_WORDS: Final = 6
 
 
 def _mixed(number: int) -> int:
@@ -225,6 +226,9 @@ def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords)
 
 
 def _mix(word: DrawnWords, bits: DrawnWords) -> None:
+    if word.size <= _FEW_WORDS:  # numpy's calls would take longer
+        word.reshape(-1)[...] = [_mixed(number) for number in word.ravel().tolist()]
+        return
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
         np.right_shift(word, shift, bits)
         np.bitwise_xor(word, bits, word)
