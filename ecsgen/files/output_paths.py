@@ -107,9 +107,12 @@ def schema_digests(roots: Iterable[SchemaRoot]) -> dict[str, str]:
 
 
 def _digest_or_none(path: Path) -> str:
-    """Return the digest, empty if the file cannot be read: loading it reports why."""
+    """Return the digest, empty if the file cannot be read: loading it reports why.
+
+    Line ends count as one: git may check a schema out with others.
+    """
     try:
-        return digest(read_regular_file(path, MAX_BYTES))
+        return digest(read_regular_file(path, MAX_BYTES).replace(b"\r\n", b"\n"))
     except OSError:
         return ""
 

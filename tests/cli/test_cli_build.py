@@ -476,6 +476,15 @@ def test_a_comment_in_a_schema_changes_no_output(project: Project) -> None:
     assert project.manifest() != content
 
 
+def test_line_ends_of_schemas_change_no_byte(project: Project) -> None:
+    project.put("schemas/mass.yaml", "x=1\n")
+    project("build")
+    before = project.files()
+    (project.folder / "schemas/mass.yaml").write_bytes(b"x=1\r\n")
+    assert project("build", "--force")[0] == 0
+    assert project.files() == before
+
+
 def another_generator(monkeypatch: pytest.MonkeyPatch, makes: str = "x = 1\n") -> None:
     """One of the same version that makes another `mass.py` of the same schemas."""
     make = fake_generator.make
