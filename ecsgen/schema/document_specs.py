@@ -6,7 +6,7 @@ What pydantic can't say (names, field types, keys that contradict each other) co
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, Tag, create_model
+from pydantic import Discriminator, Field, Tag, WithJsonSchema, create_model
 
 from ecsgen.model import Hood
 from ecsgen.policies import list_keys
@@ -77,7 +77,8 @@ class FieldSpec(_Stored):
 
 Bound: TypeAlias = Annotated[
     Annotated[int, Tag(ONE)] | Annotated[float, Tag(NUMBER)],
-    Discriminator(lambda value: NUMBER if isinstance(value, float) else ONE),
+    Discriminator(lambda value: ONE if type(value) is int else NUMBER),
+    WithJsonSchema({"type": "number"}),
 ]
 """An integer stays exact: a float has no room for all of 64 bits."""
 
