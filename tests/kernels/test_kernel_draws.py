@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.kernels.random_streams import call_key, normal_into
+from ecsgen_runtime.kernels.random_streams import (
+    RandomWords,
+    call_key,
+    derive_stream_keys,
+    draw_random,
+    normal_into,
+)
 from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_testing.reference import random_numbers
 from ecsgen_testing.reference.run import call
@@ -407,3 +413,18 @@ def test_draws_of_bad_arguments(packages: Any, arguments: Any, named: str) -> No
     for draw in (packages[0][1].Draws.bits, packages[0][1].Draws.normal):
         with pytest.raises((TypeError, ValueError, OverflowError), match=named):
             draw(*arguments)
+
+
+@pytest.mark.parametrize("count", range(12))
+def test_few_rows_draw_what_they_draw_among_many(count: int) -> None:
+    row_keys = np.random.default_rng(1).integers(0, 2**64, 40, np.uint64)
+    row_keys[:2] = 0, 2**64 - 1
+    drawn = []
+    for keys in (row_keys, row_keys[:count]):
+        streams, word, bits = (np.empty_like(keys) for _ in range(3))
+        derive_stream_keys(keys, np.uint64(7), streams, bits)
+        numbers = np.empty((3, len(keys)))
+        draw_random(streams, 1, numbers, word, bits)
+        words = RandomWords(keys, np.uint64(7), 2)
+        drawn.append((numbers[:, :count].tolist(), [words[row] for row in range(count)]))
+    assert drawn[0] == drawn[1]

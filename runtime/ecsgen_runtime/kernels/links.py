@@ -172,7 +172,7 @@ class LinkedPairs:
         no_square = np.empty(max((len(who) for _, _, who in blocks), default=0))
         no_offset = np.empty((0, len(no_square)))
         for rows, counts, who in blocks:
-            found = slice(starts[rows.start], starts[rows.stop])
-            pairs = NeighbourPairs(rows, who, found, no_offset, no_square[: len(who)])
+            links = slice(starts[rows.start], starts[rows.stop])
+            pairs = NeighbourPairs(rows, who, links, no_offset, no_square[: len(who)])
             pairs.counts = counts
             yield pairs

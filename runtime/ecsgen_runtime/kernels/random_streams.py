@@ -227,7 +227,7 @@ def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords)
 
 def _mix(word: DrawnWords, bits: DrawnWords) -> None:
     if word.size <= _FEW_WORDS:  # numpy's calls would take longer
-        word.reshape(-1)[...] = [_mixed(number) for number in word.ravel().tolist()]
+        word.reshape(-1)[...] = np.array([*map(_mixed, word.ravel().tolist())], np.uint64)
         return
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
         np.right_shift(word, shift, bits)
