@@ -231,7 +231,7 @@ def check_derived_name(
         return False
     makes = "" if derived == name else f"it makes {quote(derived)}, and "
     message = f"{quote(name)} cannot be the name of {what}: {makes}{reason}"
-    is_class = CAMEL.fullmatch(name) and derived in (name, module_name(name))
+    is_class = derived != name or taken is CLASS_NAMES
     suggestion = f"My{name}" if is_class else f"{name}_"
     diagnostics.add("E102", message, mark, hint=f"did you mean {quote(suggestion)}?")
     return True

@@ -53,6 +53,13 @@ def test_plain_words_stay_usable_as_fields(name: str) -> None:
     assert check_member(name, "a field", BROKEN_MARKER, Diagnostics())
 
 
+@pytest.mark.parametrize("name", ["data", "class", "None", "LAYOUT"])
+def test_another_name_for_a_field_is_one_for_a_field(name: str) -> None:
+    diagnostics = Diagnostics()
+    assert not check_member(name, "a field", BROKEN_MARKER, diagnostics)
+    assert [error.hint for error in diagnostics.errors] == [f"did you mean '{name}_'?"]
+
+
 @pytest.mark.parametrize("name", [*REFUSED.split(), "", "a b", "a\n", "a" * 65])
 def test_public_names_and_what_is_none_are_refused(name: str) -> None:
     diagnostics = Diagnostics()
