@@ -251,13 +251,16 @@ class Check:
     def _begin(self, name: str, copy: World) -> None:
         """Begin a call on a copy of the world."""
 
+        @cache
+        def numbers(component: str) -> dict[Row, int]:
+            rows = copy.rows[component]
+            if self._schema.components[component].is_chunked:
+                return {row: number for number, row in enumerate(rows)}
+            manager = manager_of(self._world, self._schema, component)
+            return dict(zip(rows, rows_of(manager), strict=True))
+
         def number_of(row: Row) -> int:
-            if row is copy.settings_row:
-                return 0
-            number = copy.rows[row.component].index(row)
-            if self._schema.components[row.component].is_chunked:
-                return number
-            return rows_of(manager_of(self._world, self._schema, row.component))[number]
+            return 0 if row is copy.settings_row else numbers(row.component)[row]
 
         self._recorder.begin(name, copy.tick if self._has_time else None, number_of)
 

@@ -53,14 +53,20 @@ Condition = Callable[[Scope], bool]
 class CheckedNames(Names):
     """Names of a kernel or reduction whose expressions are checked."""
 
-    recorder: Recorder | None = None
-    texts: SchemaTexts | None = None
+    recorder: Recorder = field(init=False)
+    texts: SchemaTexts = field(init=False)
     statement: Statement | None = None
     """The statement that is compiled."""
     allows_null: bool = False
     """True where a reference may lead nowhere."""
     ever: dict[str, Value] = field(default_factory=dict)
     """Samples of the locals of all steps."""
+
+    @property
+    def current(self) -> Statement:
+        """The statement that is compiled, where there is one."""
+        assert self.statement is not None
+        return self.statement
 
 
 class CheckedExpressions(ExpressionCompiler):
@@ -70,15 +76,9 @@ class CheckedExpressions(ExpressionCompiler):
 
     def __init__(self, names: Names, asked: str = "", subject: Place | None = None) -> None:
         assert isinstance(names, CheckedNames)
-        assert names.recorder is not None
         super().__init__(names, asked, subject)
-        self._recorder: Recorder = names.recorder
+        self._recorder = names.recorder
         self._node: ast.expr = ast.Constant(0)
-
-    @property
-    def _statement(self) -> Statement:
-        assert self.names.statement is not None
-        return self.names.statement
 
     def compile(self, node: ast.expr) -> Expression:
         """Return an expression that tells what is wrong with it, and keeps its last value."""
@@ -88,7 +88,7 @@ class CheckedExpressions(ExpressionCompiler):
             names.allows_null = True
         expression = super().compile(node)
         self._node, names.allows_null = outer
-        statement = self._statement
+        statement = self.names.current
         operand = statement.parts[node] = Operand(expression, self._asked)
         if expression.is_constant:
             return expression
@@ -106,7 +106,7 @@ class CheckedExpressions(ExpressionCompiler):
     ) -> Expression:
         """Return an expression that tells what is found; `nodes`: whose values are shown, if not
         all names'."""
-        statement, recorder, evaluate = self._statement, self._recorder, expression.evaluate
+        statement, recorder, evaluate = self.names.current, self._recorder, expression.evaluate
 
         def checked(scope: Scope) -> Value:
             result = evaluate(scope)
@@ -127,18 +127,18 @@ class CheckedExpressions(ExpressionCompiler):
             case ast.UnaryOp(ast.USub(), operand):
                 name, parts = "negative", [operand]
             case ast.Call(ast.Name(name), parts) if name in _FUNCTIONS:
-                if name in _CALCULATED and node in self._statement.calls:  # a question
+                if name in _CALCULATED and node in self.names.current.calls:  # a question
                     return None
             case ast.Subscript(base, index):
                 return self._index_check(base, index)
             case _:
                 return None
-        known = self._statement.parts
+        known = self.names.current.parts
         operands = [known[part] for part in parts if part in known]
         return lambda scope, result: operation_kinds(name, [o.value for o in operands], result)
 
     def _index_check(self, base: ast.expr, index: ast.expr) -> Find:
-        known, nodes = self._statement.parts, (
+        known, nodes = self.names.current.parts, (
             index.elts if isinstance(index, ast.Tuple) else [index]
         )
         shape, numbers = known[base].expression.sample.shape, [known[node] for node in nodes]
@@ -166,12 +166,12 @@ class CheckedExpressions(ExpressionCompiler):
         """Return a derived value, whose own text has its own place."""
         home, texts = target.component, self.names.texts
         node = self.schema.components[home].derived[target.field]
-        statement = texts.derived(home, target.field, node) if texts else None
+        statement = texts.derived(home, target.field, node)
         if statement is None:
             return super()._derived(target)
-        recorder, statement.read_at = self._recorder, self._statement.order(self._node)
-        names = CheckedNames(self.schema, home, home, recorder=recorder, texts=texts)
-        names.statement, names.allows_null = statement, True
+        recorder, statement.read_at = self._recorder, self.names.current.order(self._node)
+        names = CheckedNames(self.schema, home, home, statement=statement, allows_null=True)
+        names.recorder, names.texts = recorder, texts
         derived = CheckedExpressions(names, subject=target).compile(node)
         settled = operation(values.settled, replace(derived, place=None))
 
@@ -185,14 +185,14 @@ class CheckedExpressions(ExpressionCompiler):
         return replace(settled, evaluate=evaluate)
 
     def _question(self, name: str, node: ast.Call) -> Expression:
-        self._statement.calls.add(node)
+        self.names.current.calls.add(node)
         return super()._question(name, node)
 
     def _gatherer(self, name: str, like: Value, node: ast.Call) -> Gather:
         gather, recorder = super()._gatherer(name, like, node), self._recorder
         if name == "mode":
             return gather
-        statement = self._statement
+        statement = self.names.current
 
         def checked(scope: Scope, answers: list[Value]) -> Value:
             result = gather(scope, answers)
@@ -238,8 +238,6 @@ class CheckedSteps(StepCompiler):
     def compile(self, step: ast.stmt) -> Step:
         """Return a step that tells of its beginning and its end."""
         names, recorder, outer = self._names, self._names.recorder, self._names.statement
-        assert names.texts is not None
-        assert recorder is not None
         names.statement = statement = names.texts.statement(step, outer)
         names.allows_null = _is_removal(step)
         act = super().compile(step)
@@ -262,9 +260,7 @@ class CheckedSteps(StepCompiler):
         self, old: Expression, sign: str, new: Expression, node: ast.expr | None = None
     ) -> Evaluate:
         """Return a checked result: of the operation, and of the conversion to the field's type."""
-        statement, recorder = self._names.statement, self._names.recorder
-        assert statement is not None
-        assert recorder is not None
+        statement, recorder = self._names.current, self._names.recorder
         where, element = node or statement.node, statement.target
         left, right = Operand(old), Operand(new)
         result = Operand(arithmetic(sign, left.kept, right.kept) if sign else right.kept)
@@ -287,13 +283,8 @@ class CheckedSteps(StepCompiler):
         return work_out
 
     def _message(self, old: Expression, target: Place, sign: str, new: Expression) -> Step:
-        act, statement, recorder = (
-            super()._message(old, target, sign, new),
-            self._names.statement,
-            self._names.recorder,
-        )
-        assert statement is not None
-        assert recorder is not None
+        act = super()._message(old, target, sign, new)
+        statement, recorder = self._names.current, self._names.recorder
         handle = handle_of(_field_node(statement.target, target))
 
         def checked(run: Effects, scope: Scope) -> Signal | None:
@@ -372,7 +363,6 @@ def _condition(
 ) -> Condition:
     """Return a checked condition, true without one, that notes which rows run."""
     recorder, names.statement = names.recorder, statement
-    assert recorder is not None
     condition = expressions.condition(where)
 
     def holds(scope: Scope) -> bool:
