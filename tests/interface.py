@@ -105,17 +105,15 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     statements: dict[str, ast.AST] = {}
     body = ast.parse(path.read_text(encoding="utf-8")).body
-    for_types = (part for node in body if isinstance(node, ast.If) for part in node.body)
-    of_library = [
-        part
-        for part in for_types
-        if isinstance(part, ast.ImportFrom) and (part.module or "").startswith(INSTALLED_LIBRARY)
+    parts = [*module.split("."), *["__init__"] * file.is_dir()]
+    for_types = [
+        part for node in body if isinstance(node, ast.If) and file.is_dir() for part in node.body
     ]
-    for node in (*body, *of_library):
+    for node in (*body, *for_types):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             statements[node.name] = node
         elif isinstance(node, ast.ImportFrom):
-            above = ".".join(module.split(".")[: -node.level]) if node.level else ""
+            above = ".".join(parts[: -node.level]) if node.level else ""
             node.module = f"{above}.{node.module or ''}".strip(".")
             statements |= {alias.asname or alias.name: node for alias in node.names}
         else:

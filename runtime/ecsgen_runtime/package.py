@@ -12,7 +12,6 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final
 
-from .base.extensions import unusable_library
 from .base.version import INTERFACES, __version__
 
 PACKAGES: Final[set[str]] = set()
@@ -27,8 +26,7 @@ EXPORTED: Final = {
     ".tables.changes": "ChangeReader Changes",
     ".": "Sweep sweep",
 }
-"""Public names of the library that every package has, by module; `.` is the library itself, which
-has its copies of these where it is installed."""
+"""Public names of the library that every package has, by module; `.` is the library itself."""
 SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
     ".base.handles": "Neighbours",
@@ -83,7 +81,6 @@ def lazy_names(
         for module, names in tables.items()
         for name in names.split()
     }
-    absent = {*EXPORTED["."].split()} if unusable_library() else set()
     members = vars(sys.modules[package])
 
     def getattr(name: str) -> Any:
@@ -96,6 +93,6 @@ def lazy_names(
         raise AttributeError(message, name=name, obj=sys.modules[package])
 
     def dir() -> list[str]:
-        return sorted({*members, *found_in, *(module[1:] for module in places)} - absent)
+        return sorted({*members, *found_in, *(module[1:] for module in places)})
 
-    return getattr, dir, sorted(found_in.keys() - absent)
+    return getattr, dir, sorted(found_in)

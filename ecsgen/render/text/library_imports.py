@@ -158,10 +158,9 @@ def _place(path: str, module: str) -> str:
     """Return where a vendored package has a module, from its name in an import at `path`."""
     name = module.lstrip(".")
     parts = [part for part in name.split(".") if part]
-    if not path.startswith(f"{RUNTIME}/"):  # which means the installed library by its name
-        for top, folder in _TOPS.items():
-            if top in parts:
-                return "/".join([folder, *parts[parts.index(top) + 1 :]])
+    for top, folder in _TOPS.items():
+        if top in parts:
+            return "/".join([folder, *parts[parts.index(top) + 1 :]])
     return "/".join([*path.split("/")[: len(name) - len(module)], *parts])
 
 

@@ -9,8 +9,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from .extensions import LIBRARY, unusable_library
 from .handles import HandleLayout
+from .version import __version__
 
 NO_SLOTS: Final = ()
 """A policy's attributes are slots of the generated class, which has those of all its policies:
@@ -118,6 +118,8 @@ def clone_function(
 # installed ecsgen-runtime, too, if that has its version; ECSGEN_PURE=1 leaves them out.
 
 
+LIBRARY: Final = "ecsgen_runtime"
+
 _Installer: TypeAlias = Callable[[type], object]
 
 
@@ -125,9 +127,10 @@ def find_accelerator() -> tuple[_Installer | None, str]:
     """Return what installs methods in C in a class, or None and the reason why there are none."""
     if os.environ.get("ECSGEN_PURE", "0") not in ("", "0"):
         return None, "left out by ECSGEN_PURE"
-    if problem := unusable_library():
-        return None, problem
     try:
+        installed = import_module(LIBRARY).__version__
+        if installed != __version__:
+            return None, f"this is {__version__}, and ecsgen-runtime {installed}"
         install: _Installer = import_module(f"{LIBRARY}.accelerator").install
     except ImportError as error:
         is_there = getattr(error, "name", "") != f"{LIBRARY}.accelerator._fast" or error.path
