@@ -1,7 +1,7 @@
 """Generated tests: a file per component, from cases that all components share.
 
-`ecsgen_testing` has two classes per policy, `RingCases` and `RingRules`; the tests of a
-component derive from those of its own policies.
+`ecsgen_testing` has classes of policies, `RingRules` of a state machine and `IndexCases` that are
+direct; the tests of a component derive from those of its own policies.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from itertools import permutations
 
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
@@ -20,9 +18,6 @@ from ecsgen.render.components.chunk_code import chunked_components
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.components.component_tests import (
     ComponentTests,
-    PolicyTests,
-    camel,
-    find_policy_tests,
     imported_by_tests,
 )
 from ecsgen.render.output_file import Output
@@ -90,7 +85,7 @@ def world_tests(parts: WorldContext, package: str) -> str:
 def component_tests(component: Component, package: str, schema: Document) -> str:
     """Return the tests of one component's manager; `schema`: the reference interpreter's."""
     code = ComponentCode(component)
-    tests = ComponentTests(code, package, _policy_tests(code), schema)
+    tests = ComponentTests(code, package, _policies(code), schema)
     modules = {**imported_by_tests(package), **tests.modules}
     return rendered_module(
         "tests/component.py.j2", {"c": code, "t": tests}, modules, tests.imported_as
@@ -99,7 +94,7 @@ def component_tests(component: Component, package: str, schema: Document) -> str
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
     """Return the tests of the components that have their rows in chunks."""
-    members = [ComponentTests(ComponentCode(component), package, ()) for component in components]
+    members = [ComponentTests(ComponentCode(component), package) for component in components]
     world = add_placeholder(world)
     names = {world, *(test.code.name for test in members)}
     modules = {**imported_by_tests(package), **dict.fromkeys(names, package)}
@@ -108,23 +103,9 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     return rendered_module("tests/archetypes.py.j2", variables, modules, imported_as)
 
 
-def _policy_tests(code: ComponentCode) -> tuple[PolicyTests, ...]:
-    """Return the cases of a component's policies, each before those that it builds on.
-
-    `OneOther` has what holds for a component with both policies.
-    """
+def _policies(code: ComponentCode) -> frozenset[str]:
+    """Return the policies of a component that have tests, or may have some."""
     if code.is_fixed:
-        return (find_policy_tests()["Cells"],)
+        return frozenset({"cells"})
     names = {part.name for part in code.features}
-    if code.is_owned:
-        names.add(code.component.destroy)
-    return _in_order(frozenset(names))
-
-
-@cache
-def _in_order(policies: frozenset[str]) -> tuple[PolicyTests, ...]:
-    """Return the cases of policies, cached: most components share theirs with others."""
-    names = {camel(name) for name in policies}
-    names |= {f"{first}{second}" for first, second in permutations(names, 2)}
-    tests = [cases for name, cases in find_policy_tests().items() if name in names]
-    return tuple(sorted(tests, key=lambda cases: (-cases.weight, cases.name)))
+    return frozenset({*names, code.component.destroy} if code.is_owned else names)

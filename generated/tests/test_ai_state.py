@@ -50,11 +50,7 @@ under_test = subject.Subject(
 
 
 class TestAiState(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    packed.GroupedCases,
-    owned.OneCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -64,10 +60,10 @@ class TestAiState(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
 ):
     subject = under_test

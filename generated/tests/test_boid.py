@@ -40,12 +40,8 @@ under_test = subject.Subject(
 
 
 class TestBoid(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     owned.OwnedCases,
-    packed.PackedCases,
     spaces.SpatialCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -55,9 +51,9 @@ class TestBoid(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -50,12 +50,8 @@ under_test = subject.Subject(
 
 
 class TestCelestialBody(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -64,9 +60,9 @@ class TestCelestialBody(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

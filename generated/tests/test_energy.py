@@ -30,12 +30,8 @@ under_test = subject.Subject(
 
 
 class TestEnergy(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -44,9 +40,9 @@ class TestEnergy(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -108,14 +108,9 @@ under_test = subject.Subject(
 
 
 class TestEveryType(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     buffers.ObjectsCases,
     owned.OwnedCases,
-    packed.PackedCases,
-    destroy.ReleaseCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -124,9 +119,9 @@ class TestEveryType(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
     destroy.ReleaseRules,

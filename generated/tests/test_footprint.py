@@ -45,12 +45,8 @@ under_test = subject.Subject(
 
 
 class TestFootprint(
-    owned.SparseCases,
     buffers.DoublingCases,
-    owned.ManyCases,
-    packed.RingCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -59,9 +55,9 @@ class TestFootprint(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     owned.ManyRules,
     packed.RingRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -8,7 +8,6 @@ from ecsgen_testing import (
     common_cases,
     destroy,
     hierarchy,
-    orphans,
     owned,
     packed,
     row_proxies,
@@ -39,15 +38,8 @@ under_test = subject.Subject(
 
 
 class TestKin(
-    hierarchy.OwnedChildrenCases,
-    orphans.OrphansRootCases,
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
-    hierarchy.HierarchyCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -57,9 +49,9 @@ class TestKin(
 class _Machine(
     hierarchy.OwnedChildrenRules,
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

@@ -36,8 +36,6 @@ under_test = subject.Subject(
 
 class TestMeeting(
     buffers.DoublingCases,
-    ids.IdsCases,
-    packed.PackedCases,
     ids.UnownedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -46,7 +44,7 @@ class TestMeeting(
 
 
 class _Machine(
-    buffers.DoublingRules, ids.IdsRules, packed.PackedRules, ids.UnownedRules
+    ids.IdsRules, buffers.DoublingRules, packed.PackedRules, ids.UnownedRules
 ):
     subject = under_test
 

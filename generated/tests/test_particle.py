@@ -43,12 +43,8 @@ under_test = subject.Subject(
 
 
 class TestParticle(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -57,9 +53,9 @@ class TestParticle(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

@@ -42,12 +42,8 @@ under_test = subject.Subject(
 
 
 class TestPerson(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    owned.OneCases,
     owned.OwnedCases,
-    packed.PackedCases,
     seeded.SeededCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -57,9 +53,9 @@ class TestPerson(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

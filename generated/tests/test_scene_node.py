@@ -65,16 +65,8 @@ under_test = subject.Subject(
 
 
 class TestSceneNode(
-    hierarchy.OwnedChildrenCases,
-    orphans.OrphansDestroyCases,
-    owned.SparseCases,
-    destroy.CallbackCases,
     buffers.DoublingCases,
-    owned.OneCases,
-    hierarchy.HierarchyCases,
     owned.OwnedCases,
-    packed.PackedCases,
-    destroy.ReleaseCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -83,11 +75,11 @@ class TestSceneNode(
 
 class _Machine(
     hierarchy.OwnedChildrenRules,
-    orphans.OrphansDestroyRules,
     owned.SparseRules,
     destroy.CallbackRules,
-    buffers.DoublingRules,
     owned.OneRules,
+    orphans.OrphansDestroyRules,
+    buffers.DoublingRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
     packed.PackedRules,

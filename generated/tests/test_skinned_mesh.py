@@ -56,14 +56,9 @@ under_test = subject.Subject(
 
 
 class TestSkinnedMesh(
-    owned.SparseCases,
-    destroy.CallbackCases,
     buffers.DoublingCases,
-    packed.GroupedCases,
-    owned.OneCases,
     buffers.ObjectsCases,
     owned.OwnedCases,
-    destroy.ReleaseCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -73,9 +68,9 @@ class TestSkinnedMesh(
 class _Machine(
     owned.SparseRules,
     destroy.CallbackRules,
-    buffers.DoublingRules,
     packed.GroupedRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     destroy.ReleaseRules,
 ):

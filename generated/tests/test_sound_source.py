@@ -50,9 +50,7 @@ under_test = subject.Subject(
 
 class TestSoundSource(
     buffers.DoublingCases,
-    owned.ManyCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -60,7 +58,7 @@ class TestSoundSource(
 
 
 class _Machine(
-    buffers.DoublingRules, owned.ManyRules, owned.OwnedRules, packed.PackedRules
+    owned.ManyRules, buffers.DoublingRules, owned.OwnedRules, packed.PackedRules
 ):
     subject = under_test
 

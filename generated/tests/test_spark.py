@@ -50,8 +50,6 @@ under_test = subject.Subject(
 
 class TestSpark(
     buffers.DoublingCases,
-    ids.IdsCases,
-    packed.PartitionCases,
     seeded.SeededCases,
     ids.UnownedCases,
     row_proxies.ProxyCases,
@@ -61,7 +59,7 @@ class TestSpark(
 
 
 class _Machine(
-    buffers.DoublingRules, ids.IdsRules, packed.PartitionRules, ids.UnownedRules
+    ids.IdsRules, packed.PartitionRules, buffers.DoublingRules, ids.UnownedRules
 ):
     subject = under_test
 

@@ -51,14 +51,8 @@ under_test = subject.Subject(
 
 
 class TestStatusEffect(
-    references.CollectedReferencesCases,
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    ids.IdsCases,
-    owned.ManyCases,
     owned.OwnedCases,
-    packed.PackedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -68,10 +62,10 @@ class TestStatusEffect(
 class _Machine(
     references.CollectedReferencesRules,
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     ids.IdsRules,
     owned.ManyRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
     packed.PackedRules,
 ):

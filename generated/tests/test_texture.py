@@ -46,10 +46,7 @@ under_test = unique.UniqueSubject(
 
 class TestTexture(
     buffers.DoublingCases,
-    ids.IdsCases,
     buffers.ObjectsCases,
-    packed.PackedCases,
-    destroy.ReleaseCases,
     unique.UniqueCases,
     ids.UnownedCases,
     row_proxies.ProxyCases,
@@ -59,8 +56,8 @@ class TestTexture(
 
 
 class _Machine(
-    buffers.DoublingRules,
     ids.IdsRules,
+    buffers.DoublingRules,
     packed.PackedRules,
     destroy.ReleaseRules,
     unique.UniqueRules,

@@ -43,10 +43,8 @@ under_test = subject.Subject(
 
 
 class TestTile(
-    owned.DirectCases,
-    ids.DirectIdsCases,
-    destroy.GcCases,
     buffers.ReservedCases,
+    ids.DirectIdsCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -58,8 +56,8 @@ class _Machine(
     owned.DirectRules,
     ids.DirectIdsRules,
     destroy.GcRules,
-    buffers.ReservedRules,
     owned.OwnedRules,
+    buffers.ReservedRules,
 ):
     subject = under_test
 

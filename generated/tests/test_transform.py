@@ -40,9 +40,7 @@ under_test = subject.Subject(
 
 
 class TestTransform(
-    owned.DirectCases,
     buffers.DoublingCases,
-    destroy.GcCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -51,7 +49,7 @@ class TestTransform(
 
 
 class _Machine(
-    owned.DirectRules, buffers.DoublingRules, destroy.GcRules, owned.OwnedRules
+    owned.DirectRules, destroy.GcRules, buffers.DoublingRules, owned.OwnedRules
 ):
     subject = under_test
 

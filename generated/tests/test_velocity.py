@@ -33,11 +33,7 @@ under_test = subject.Subject(
 
 
 class TestVelocity(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    packed.GroupedCases,
-    owned.OneCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -47,10 +43,10 @@ class TestVelocity(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
+    buffers.DoublingRules,
     owned.OwnedRules,
 ):
     subject = under_test

@@ -53,11 +53,7 @@ under_test = subject.Subject(
 
 
 class TestVillager(
-    owned.SparseCases,
     buffers.DoublingCases,
-    destroy.GcCases,
-    packed.GroupedCases,
-    owned.OneCases,
     buffers.IndirectCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
@@ -68,10 +64,10 @@ class TestVillager(
 
 class _Machine(
     owned.SparseRules,
-    buffers.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
+    buffers.DoublingRules,
     buffers.IndirectRules,
     owned.OwnedRules,
 ):

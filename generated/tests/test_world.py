@@ -523,13 +523,6 @@ BODIES_MEMBERS = {
 }
 
 
-class TestBodiesGroup(groups.GroupCases):
-    world = Game
-    kind = BodiesGroup
-    group = "bodies"
-    members: ClassVar = BODIES_MEMBERS
-
-
 class _BodiesGroupMachine(groups.GroupRules):
     world = Game
     kind = BodiesGroup
@@ -546,13 +539,6 @@ ACTORS_MEMBERS = {
     "skinned_mesh": SUBJECTS["skinned_mesh"],
     "villager": SUBJECTS["villager"],
 }
-
-
-class TestActorsGroup(groups.GroupCases):
-    world = Game
-    kind = ActorsGroup
-    group = "actors"
-    members: ClassVar = ACTORS_MEMBERS
 
 
 class _ActorsGroupMachine(groups.GroupRules):

@@ -1,7 +1,8 @@
 """Library of generated tests: a naive model, its rules, and direct cases; hooks of pytest.
 
-A policy has two classes, `RingCases` and `RingRules`; a component's tests derive from those of the
-policies that its schema asks for, and say which package they are about: no piece knows one.
+A policy has rules of a state machine, `RingRules`, and perhaps direct cases of what no sequence of
+calls shows, `IndirectCases`; a component's tests derive from those of the policies that its schema
+asks for, and say which package they are about: no piece knows one.
 """
 
 from __future__ import annotations

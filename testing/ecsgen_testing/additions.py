@@ -6,9 +6,7 @@ from typing import Any
 
 from hypothesis.stateful import invariant
 
-from .common_cases import Cases
 from .state_machine import ManagerStateMachine, Record
-from .subject import fails, raise_error
 
 
 class AddRules(ManagerStateMachine):
@@ -39,17 +37,3 @@ class AddRules(ManagerStateMachine):
         assert self.shown == self.created
         self.shown.clear()
         self.created.clear()
-
-
-class AddCases(Cases):
-    """Callbacks that fail."""
-
-    def test_failing_callbacks_lose_no_new_rows(self) -> None:
-        source, m, _ = self.filled(4)
-        shown: list[list[int]] = []
-        m.on_add(raise_error)
-        m.on_add(lambda rows: shown.append(rows.tolist()))
-        m.on_add(raise_error)
-        fails([ZeroDivisionError] * 2, self.add_one, source, m)
-        assert len(m) == 5
-        assert [len(rows) for rows in shown] == [1]

@@ -147,41 +147,6 @@ class IndirectCases(Cases):
         assert all(hasattr(m.data.cold, name) for name in names)
         assert not any(hasattr(m.data, name) for name in {*names} - {"row"})
 
-    def test_defaults_take_no_place(self, source: Any, m: Any) -> None:
-        defaults = {field.name: field.default for field in self.subject.cold_fields}
-        self.add_one(source, m)
-        self.add(source, m, 3)
-        self.add_one(source, m, **defaults)
-        self.add(source, m, 3, **{name: [v] * 3 for name, v in defaults.items()})
-        for name, value in defaults.items():
-            getattr(m, f"set_{name}")(0, value)
-        assert (m.data.cold.n, m.data.cold.row.tolist()) == (0, [])
-        assert same(m.row(7), self.subject.read({}))
-
-    def test_a_place_begins_with_defaults(self) -> None:
-        source, m, _ = self.filled(3)
-        m.clear()
-        assert m.data.cold.n == 0
-        for field in self.subject.cold_fields:
-            self.add_one(source, m, **{field.name: self.other(field)})
-            values = {field.name: self.other(field)}
-            assert same(m.row(len(m) - 1), self.subject.read(values))
-        m.clear()
-        every = {field.name: self.other(field) for field in self.subject.cold_fields}
-        self.add_one(source, m, **every)
-        m.clear()
-        self.add_one(source, m)
-        for name, value in [*every.items()][:1]:
-            getattr(m, f"set_{name}")(0, value)
-            assert same(m.row(0), self.subject.read({name: value}))
-        m.clear()
-        self.add(source, m, 2)
-        for field in self.subject.cold_fields:
-            getattr(m, f"set_{field.name}")(0, self.other(field))
-            getattr(m, f"set_{field.name}")(0, field.default)
-        assert m.data.cold.n == bool(self.subject.cold_fields)
-        assert same(m.row(0), self.subject.read({}))
-
     def test_cold_columns_are_written(self) -> None:
         for field in self.subject.cold_fields:
             if field.name in self.subject.split:

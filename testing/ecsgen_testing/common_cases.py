@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from operator import contains
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from ecsgen_runtime.base.errors import BrokenManagerError, StaleInstanceError, S
 from ecsgen_runtime.base.handles import NIL, EntityArray
 
 from .subject import (
+    MANY,
     Bytes,
     Column,
     Enum,
@@ -33,8 +34,14 @@ class Cases:
     """A manager to try things on, and how to look at it."""
 
     subject: ClassVar[Subject]
-    least: ClassVar[int] = 0
-    """The capacity of a manager that was emptied, and shrank."""
+
+    def setup_method(self) -> None:
+        """Let no row evict another."""
+        self.room = ExitStack()
+        self.room.enter_context(self.subject.room_for(MANY))
+
+    def teardown_method(self) -> None:
+        self.room.close()
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
         """Return the source of owners, and a manager that may have `room` rows."""
@@ -73,23 +80,57 @@ class Cases:
 
     def changes(self) -> list[Callable[[Any, Any], object]]:
         """Return what changes the structure of a manager that has three rows."""
-        return [
-            self.add_one,
-            lambda source, m: self.add(source, m, 2),
-            lambda source, m: m.destroy(0),
-            lambda source, m: m.destroy_many([0, 2]),
+        side = "deactivate" if self.subject.starts_active else "activate"
+        calls = [
+            ("destroy", 0),
+            ("destroy_many", [0, 2]),
+            ("sort", [2, 0, 1]),
+            ("reorder", [0, 1, 2]),
+            (side, 1),
+            (f"{side}_many", [0, 2]),
         ]
+        by_name = [
+            lambda _, m, call=call: getattr(m, call[0])(call[1])
+            for call in calls
+            if hasattr(self.subject.manager, call[0])
+        ]
+        return [self.add_one, lambda source, m: self.add(source, m, 2), *by_name]
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         """Return what a locked manager of three rows refuses, if it changes nothing as well."""
-        return [
-            *(partial(change, source, m) for change in self.changes()),
-            partial(self.add, source, m, 0),
-            partial(m.destroy_many, []),
-            m.clear,
-            partial(m.reserve, 1000),
-            m.shrink_to_fit,
+        ids = m.id_of_many([0, 2]) if hasattr(m, "id_of_many") else []
+        es = [*m][:3]
+        others = [source.create()] if hasattr(m, "ensure") else []
+        arguments: dict[str, list[tuple[Any, ...]]] = {
+            "destroy_many": [([],)],
+            "clear": [()],
+            "reserve": [(1000,)],
+            "shrink_to_fit": [()],
+            "activate": [(1,)],
+            "deactivate": [(1,)],
+            "activate_many": [([1, 2],)],
+            "deactivate_many": [([1, 2],)],
+            "set_parent": [(1, 0), (0, NIL)],
+            "set_parent_many": [([1], 0), ([0], NIL)],
+            "destroy_id": [(id,) for id in ids],
+            "destroy_id_many": [(ids,)],
+            "ensure": [(e,) for e in others],
+            "remove": [(e,) for e in (*es[:1], *others)],
+            "remove_many": [(es,)],
+            "gc": [()],
+            "collect": [()],
+        }
+        calls = [
+            partial(getattr(m, name), *each)
+            for name, every in arguments.items()
+            if hasattr(m, name)
+            for each in every
         ]
+        if hasattr(m, "set_parent"):
+            calls += [partial(self.add_one, source, m, parent=0)]
+            calls += [partial(self.add, source, m, 1, parents=0)]
+        changes = (partial(change, source, m) for change in self.changes())
+        return [*changes, partial(self.add, source, m, 0), *calls]
 
     def filled(self, count: int) -> tuple[Any, Any, EntityArray]:
         """Return a manager with sample k in row k, and the key of each of `count` rows."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from .buffers import Thing
 from .state_machine import SEARCH
 from .subject import (
     COPIES,
-    Object,
     Subject,
-    UnlimitedWorldTests,
     WorldTests,
     handles_with,
     same,
@@ -31,14 +25,24 @@ MANY = 60
 """No rule adds entities or rows beyond these."""
 
 
-class GroupMember(WorldTests):
-    """A group of a world, and its members' managers."""
+SETTINGS = settings(SEARCH, stateful_step_count=40)
+
+
+class GroupRules(WorldTests, RuleBasedStateMachine):
+    """Entities and rows come and go; entities with rows in all members are in the group."""
 
     kind: ClassVar[Any]
     """The group's class."""
     group: ClassVar[str]
     members: ClassVar[Mapping[str, Subject]]
     """By the attribute of the world that holds the manager."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = self.world()
+        self.k = 0
+        self.rows: dict[str, dict[int, int]] = {module: {} for module in self.members}
+        """By member and entity: which sample its row is."""
 
     def grouped(self, w: Any) -> Any:
         group = getattr(w, self.group)
@@ -74,127 +78,6 @@ class GroupMember(WorldTests):
             assert part.n == group.n
             assert rows_of[: group.n] == group.entity.tolist() == part.entity.tolist()
         assert set(group.entity.tolist()) == common
-
-
-class GroupCases(UnlimitedWorldTests, GroupMember):
-    """Joining, leaving, and columns, one at a time."""
-
-    def components(self) -> Mapping[str, Subject]:
-        return self.members
-
-    def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
-        """Return a world with a whole group, and entities that have one member before it."""
-        w = self.world()
-        for module in self.members:
-            self.spawn(w, range(100, 100 + others), [module])
-        return w, self.spawn(w, range(count), self.members)
-
-    def check(self, w: Any, es: Iterable[int], ks: Sequence[int]) -> None:
-        """Check the group's entities, in order, and that row i of each member is sample ks[i]."""
-        self.check_aligned(w)
-        assert self.grouped(w).entity.tolist() == [int(e) for e in es]
-        pairs = zip(self.members.values(), self.managers(w), strict=True)
-        for subject, manager in pairs:
-            for field in subject.fields:
-                expected = [field.stored(field.sample(k)) for k in ks]
-                assert same(subject.column(manager, field)[: len(ks)], expected)
-
-    @contextmanager
-    def counted(self, w: Any, changes: int) -> Iterator[None]:
-        """Check that so many changes are counted in each member."""
-        versions = [member.version for member in self.managers(w)]
-        yield
-        now = [member.version - changes for member in self.managers(w)]
-        assert now == versions
-
-    def test_the_last_member_joins(self) -> None:
-        for module in self.members:
-            w, es = self.filled(2, others=2)
-            lacking = [other for other in self.members if other != module]
-            new = self.spawn(w, [2, 3, 4], lacking)
-            self.check(w, es, range(2))
-            manager = getattr(w, module)
-            with self.counted(w, 1):
-                row = manager.create(new[2], **self.members[module].sample(4))
-            assert row == manager.lookup(new[2]) == 2
-            self.check(w, [*es, new[2]], [0, 1, 4])
-            joined = [e for e in w.entities if e in self.grouped(w)]
-            assert joined == [*es, new[2]]
-            assert "nobody" not in self.grouped(w)
-
-    def test_many_join_in_the_order_given(self) -> None:
-        for module in self.members:
-            w, es = self.filled(2, others=2)
-            lacking = [other for other in self.members if other != module]
-            new = self.spawn(w, [2, 3, 4, 5], lacking)
-            fresh = self.spawn(w, [6], [])
-            partial_members = self.spawn(w, [7], lacking[1:])
-            order = [5, 1, 3, 4, 0]
-            owners = np.concatenate((new, fresh, partial_members))[order]
-            manager = getattr(w, module)
-            columns = self.samples(module, [k + 2 for k in order])
-            with self.counted(w, 1):
-                rows = manager.create_many(owners, **columns)
-            assert rows.tolist() == manager.lookup_many(owners).tolist()
-            self.check(w, [*es, new[1], new[3], new[0]], [0, 1, 3, 5, 2])
-
-    def test_leaving_takes_the_last_into_the_hole(self) -> None:
-        for module in self.members:
-            w, es = self.filled(5, others=2)
-            manager = getattr(w, module)
-            others = [len(member) for member in self.managers(w)]
-            others[self.managers(w).index(manager)] -= 3
-            with self.counted(w, 2):
-                manager.destroy(1)
-                self.check(w, es[[0, 4, 2, 3]], [0, 4, 2, 3])
-                manager.destroy_many([0, 2])
-            self.check(w, es[[3, 4]], [3, 4])
-            assert [len(member) for member in self.managers(w)] == others
-            manager.clear()
-            assert self.grouped(w).n == len(manager) == 0
-            assert sum(map(len, self.managers(w))) == sum(others) - 4
-
-    def test_columns_are_slices_of_the_first_rows(self) -> None:
-        w, _ = self.filled(2, others=2)
-        for module, subject in self.members.items():
-            part, manager = getattr(self.grouped(w), module), getattr(w, module)
-            for field in subject.whole:
-                behind = subject.column(manager, field)[2:]
-                setattr(part, field.name, [field.sample(7), field.sample(8)])
-                expected = [field.stored(field.sample(k)) for k in (7, 8)]
-                assert same(getattr(part, field.name).tolist(), expected)
-                assert same(subject.column(manager, field), expected + behind)
-
-    def test_a_swap_keeps_no_objects(self) -> None:
-        for module, subject in self.members.items():
-            names = [f.name for f in subject.fields if isinstance(f, Object)]
-            w, _ = self.filled(1)
-            things = {name: Thing() for name in names}
-            watched = [weakref.ref(thing) for thing in things.values()]
-            (new,) = self.spawn(w, [5], [module])
-            manager = getattr(w, module)
-            for name in names:
-                getattr(manager, f"set_{name}")(manager.lookup(new), things[name])
-            things.clear()
-            for other in self.members:
-                getattr(w, other).ensure(new)  # it joins, over the spare row
-            manager.remove(new)
-            gc.collect()
-            assert [thing() for thing in watched] == [None] * len(names)
-
-
-SETTINGS = settings(SEARCH, stateful_step_count=40)
-
-
-class GroupRules(GroupMember, RuleBasedStateMachine):
-    """Entities and rows come and go; entities with rows in all members are in the group."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = self.world()
-        self.k = 0
-        self.rows: dict[str, dict[int, int]] = {module: {} for module in self.members}
-        """By member and entity: which sample its row is."""
 
     @initialize()
     def begin(self) -> None:
@@ -301,6 +184,20 @@ class GroupRules(GroupMember, RuleBasedStateMachine):
         expected = group.entity[np.argsort(key, kind="stable")].tolist()
         group.sort(self.member(data), key)
         assert group.entity.tolist() == expected
+
+    @rule(data=st.data())
+    def assign(self, data: st.DataObject) -> None:
+        """Write columns of the group, and what they were again."""
+        module = self.member(data)
+        part, data_of_all = getattr(self.grouped(self.w), module), getattr(self.w, module).data
+        for field in self.members[module].whole:
+            before = getattr(part, field.name).copy()
+            behind = getattr(data_of_all, field.name)[len(before) :].tolist()
+            for cells in (before[::-1], before):
+                setattr(part, field.name, cells)
+                assert same(getattr(part, field.name).tolist(), cells.tolist())
+                every = getattr(data_of_all, field.name).tolist()
+                assert same(every, cells.tolist() + behind)
 
     @rule(copied=st.sampled_from(COPIES))
     def copy(self, copied: Callable[[Any], Any]) -> None:

@@ -7,18 +7,15 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-import pytest
 from ecsgen_runtime.base.errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from .common_cases import Cases, State
-from .ids import UnownedCases, UnownedRules
-from .owned import OwnedCases, OwnedRules
+from .ids import UnownedRules
+from .owned import OwnedRules
 from .state_machine import ManagerStateMachine, Record
-from .subject import create_or_skip, refuses
+from .subject import refuses
 
 
 def check_children(m: Any, row: int, children: list[int]) -> None:
@@ -162,42 +159,6 @@ class HierarchyRules(ManagerStateMachine):
         assert m.levels() is m.levels()
 
 
-class HierarchyCases(Cases):
-    """Families, from new rows on."""
-
-    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
-        parents = (1, 0), (0, NIL)
-        return [
-            *super().structural_calls(source, m),
-            *(partial(m.set_parent, *pair) for pair in parents),
-            *(partial(m.set_parent_many, [row], to) for row, to in parents),
-        ]
-
-    def family(self, parents: list[int]) -> tuple[Any, Any, Any]:
-        """Return a manager whose row k is sample k and has the k-th parent."""
-        source, m, owners = self.filled(len(parents))
-        m.set_parent_many(range(len(parents)), parents)
-        self.check_family(m, parents)
-        return source, m, owners
-
-    def check_family(self, m: Any, parents: list[int]) -> None:
-        """Check all relatives of rows whose children are attached in ascending order."""
-        assert m.data.parent.tolist() == parents
-        assert [m.parent(row) for row in range(len(parents))] == parents
-        for row in range(len(parents)):
-            check_children(m, row, [k for k, p in enumerate(parents) if p == row])
-
-    def test_new_rows_are_roots(self) -> None:
-        source, m, _ = self.filled(3)
-        self.check_family(m, [NIL] * 3)
-        assert m.roots().tolist() == [0, 1, 2]
-        assert [level.tolist() for level in m.levels()] == [[0, 1, 2]]
-        m.set_parent(2, 0)
-        m.destroy(2)
-        assert m.parent(self.add_one(source, m)) == NIL
-        assert m.levels() is m.levels()
-
-
 class LostParentError(Exception):
     """A parent is evicted for its child."""
 
@@ -267,68 +228,17 @@ class ChildrenRules(HierarchyRules):
         self.arrive_below(parents * count if for_all else parents, owners, rows, create)
 
 
-class ChildrenCases(HierarchyCases):
-    """Parents of new rows, for one and for many."""
-
-    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
-        return [
-            *super().structural_calls(source, m),
-            partial(self.add_one, source, m, parent=0),
-            partial(self.add, source, m, 1, parents=0),
-        ]
-
-    def check_twins(self, manager: Any, other: Any) -> None:
-        """Check that two managers have the same rows, and the same relatives for them."""
-        assert State(self.subject, manager) == State(self.subject, other)
-        assert manager.data.parent.tolist() == other.data.parent.tolist()
-        for row in range(len(manager)):
-            assert manager.children(row).tolist() == other.children(row).tolist()
-
-    def parent_of(self, m: Any, owners: Any, parent: int) -> int:
-        """Return where the row is that was number `parent`; NIL for NIL."""
-        return NIL if parent == NIL else self.found(m, owners[parent])
-
-    @pytest.mark.parametrize("parent", [0, 1, 3, NIL])
-    def test_a_new_row_has_a_parent(self, parent: int) -> None:
-        source, m, _ = self.family([NIL, 0, 0, NIL])
-        twin, other, owners = self.family([NIL, 0, 0, NIL])
-        row = self.add_one(source, m, parent=parent)
-        assert self.add_one(twin, other) == row
-        other.set_parent(row, self.parent_of(other, owners, parent))
-        self.check_twins(m, other)
-
-    @pytest.mark.parametrize("parents", [0, 3, NIL, [1, 0, 3], [NIL, 3, NIL]])
-    def test_many_new_rows_have_parents(self, parents: Any) -> None:
-        source, m, _ = self.family([NIL, 0, 0, NIL])
-        twin, other, owners = self.family([NIL, 0, 0, NIL])
-        rows = self.add(source, m, 3, parents=parents)
-        assert self.add(twin, other, 3) == rows
-        parents_by_row = np.broadcast_to(parents, 3).tolist()
-        where = [self.parent_of(other, owners, parent) for parent in parents_by_row]
-        other.set_parent_many(rows, where)
-        self.check_twins(m, other)
-
-
 class OwnedChildrenRules(ChildrenRules, OwnedRules):
     """The parents of new rows are found wherever they went meanwhile."""
 
-
-class OwnedChildrenCases(ChildrenCases, OwnedCases):
-    """Dead entities are the more important error, and get no row."""
-
-    def test_dead_entities_count_for_more_than_parents(self) -> None:
-        entities, m, _ = self.family([NIL, 0])
-        dead, living = create_or_skip(entities, 2).tolist()
-        entities.destroy(dead)
-        with self.unchanged(m):
-            for parent in (0, 7, None):
-                refuses(StaleEntityError, m.create, dead, parent=parent)
-                refuses(StaleEntityError, m.create_many, [living, dead], parents=parent)
+    @precondition(lambda self: self.dead)
+    @rule()
+    def dead_entities_count_for_more_than_parents(self) -> None:
+        m, dead = self.manager, self.dead[-1]
+        for parent in (0, 1 << 20, None):
+            refuses(StaleEntityError, m.create, dead, parent=parent)
+            refuses(StaleEntityError, m.create_many, [*self.alive[:1], dead], parents=parent)
 
 
 class UnownedChildrenRules(ChildrenRules, UnownedRules):
     """The parents of new rows are found wherever they went meanwhile."""
-
-
-class UnownedChildrenCases(ChildrenCases, UnownedCases):
-    """Children without owners."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from .common_cases import LINE, Cases
+from .common_cases import Cases
 from .state_machine import ManagerStateMachine, Record
 from .subject import need, refuses
 
@@ -51,46 +49,12 @@ class StableIdsRules(ManagerStateMachine):
         assert m.resolve_many(known).tolist() == expected
 
 
-class StableIdsCases(Cases):
-    """Ids of rows."""
-
-    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
-        ids = m.id_of_many([0, 2]).tolist()
-        calls = [partial(m.destroy_id, ids[0]), partial(m.destroy_id_many, ids)]
-        return [*super().structural_calls(source, m), *calls]
-
-
 class IdsRules(StableIdsRules):
     """Slots are few: what is free is used before there are new ones."""
 
     def smallest(self) -> int:
         slots = [self.manager.id_of(row) & 0xFFFF_FFFF for row in self.used()]
         return max(slots, default=-1) + 1
-
-
-class IdsCases(StableIdsCases):
-    """Slots of rows, free or in use."""
-
-    def test_slots_are_used_again(self, source: Any, m: Any) -> None:
-        self.add(source, m, 10)
-        slots = set(self.slots(m))
-        m.destroy_many(range(3, 9))
-        self.add_one(source, m)
-        self.add(source, m, 5)
-        assert set(self.slots(m)) == slots == set(range(10))
-
-    def test_rows_that_swap_lose_no_free_slot(self) -> None:
-        source, m, _ = self.filled(4)
-        m.destroy(3)
-        if hasattr(m, "deactivate"):
-            m.activate_many(range(3))
-            assert m.deactivate(0) == 2
-        self.add_one(source, m)
-        assert set(self.slots(m)) == set(range(4))
-
-    def slots(self, m: Any) -> list[int]:
-        ids: list[int] = m.id_of_many(range(len(m))).tolist()
-        return [id & 0xFFFF_FFFF for id in ids]
 
 
 class DirectIdsRules(StableIdsRules):
@@ -109,10 +73,8 @@ class DirectIdsRules(StableIdsRules):
         return rows
 
 
-class DirectIdsCases(StableIdsCases):
+class DirectIdsCases(Cases):
     """Rows that are used again."""
-
-    least = LINE
 
     def one(self) -> int:
         """Return what stands above the slot in an id of the first generation."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,14 +16,14 @@ from ecsgen_runtime.base.errors import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ecsgen_runtime.base.handles import NIL, NULL_ENTITY
+from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from .common_cases import Cases
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
-from .subject import Field, create_or_skip, handles_with, need, recreate, refuses
+from .subject import Field, create_or_skip, handles_with, need, refuses
 
 
 class OwnedRules(ManagerStateMachine):
@@ -223,14 +222,6 @@ class OwnedCases(Cases):
     def found(self, m: Any, owner: int) -> int:
         return int(m.lookup(owner))
 
-    def structural_calls(self, source: EntityManagerBase, m: Any) -> list[Callable[[], object]]:
-        owners, other = m.data.entity.copy(), source.create()
-        return [
-            *super().structural_calls(source, m),
-            *(partial(m.ensure, other), partial(m.remove_many, owners)),
-            *(partial(m.remove, entity) for entity in (owners[0], other)),
-        ]
-
     def check_unused(self, m: Any, row: int) -> None:
         super().check_unused(m, row)
         refuses(StaleInstanceError, m.entity, row)
@@ -241,16 +232,6 @@ class OwnedCases(Cases):
         super().check_refused(source, m, field, value, error)
         with pytest.raises(error, match=f"{self.subject.label}.{field.name}"):
             m.ensure(source.create(), **{field.name: value})
-
-    def test_dead_entities_get_nothing(self) -> None:
-        entities, m, es = self.filled(2)
-        alive, dead = create_or_skip(entities, 2).tolist()
-        entities.destroy(dead)
-        with self.unchanged(m):
-            for wrong in (dead, 0, int(es[0]) ^ 1 << 40, -1, 2**64):
-                for call in (m.create, m.ensure):
-                    refuses(StaleEntityError, call, wrong)
-                refuses(StaleEntityError, m.create_many, [alive, wrong])
 
     def test_a_dead_entity_is_the_first_error(self) -> None:
         entities, m = self.new()
@@ -276,32 +257,7 @@ class IndexedRules(OwnedRules):
         return sorted(row for entity in former for row in self.rows_of(entity))
 
 
-class IndexedCases(OwnedCases):
-    """An index is used again, perhaps before its former owner's rows were collected."""
-
-    @pytest.mark.parametrize("at_once", [False, True])
-    def test_successors_drive_the_dead_out(self, at_once: bool) -> None:
-        entities, m, es = self.filled(6)
-        successors, samples = recreate(entities, es[1:4]), range(3)
-        if at_once:
-            rows = m.create_many(successors, **self.subject.samples(3)).tolist()
-        else:
-            for e, k in zip(successors, samples, strict=True):
-                row = m.create(e, **self.subject.sample(k))
-                assert (m.entity(row), m.lookup(es[1 + k])) == (e, NIL)
-            rows = m.lookup_many(successors).tolist()
-        assert m.lookup_many(successors).tolist() == rows
-        assert m.lookup_many(es).tolist().count(NIL) == 3
-        assert sorted(m) == sorted([es[0], *es[4:], *successors])
-        self.check_values(m, rows, samples)
-        assert (len(m), m.remove(es[1]), m.remove(successors[1])) == (6, 0, 1)
-
-
 class SparseRules(IndexedRules):
-    """Nothing more than rows found by index."""
-
-
-class SparseCases(IndexedCases):
     """Nothing more than rows found by index."""
 
 
@@ -314,21 +270,17 @@ class OneRules(OwnedRules):
     def choose_new(self, data: st.DataObject) -> list[int]:
         return data.draw(self.some(self.creatable()))
 
-
-class OneCases(OwnedCases):
-    """Duplicates, one and many."""
-
-    def test_a_second_instance_is_refused(self) -> None:
-        entities, m, es = self.filled(3)
-        new, other = create_or_skip(entities, 2).tolist()
-        with self.unchanged(m):
-            refuses(DuplicateInstanceError, m.create, es[1], **self.subject.sample(5))
-            repeats = [new, new], [other, new, other], [new, other, new]
-            for chosen in ([new, es[2]], [es[0]], *repeats):
-                refuses(DuplicateInstanceError, m.create_many, chosen)
-            with m.locked():  # an earlier error
-                refuses(StructureLockedError, m.create, es[0])
-                refuses(StructureLockedError, m.create_many, es)
+    @precondition(lambda self: any(entity in self.lists for entity in self.alive))
+    @rule(data=st.data())
+    def a_second_instance_is_refused(self, data: st.DataObject) -> None:
+        entity = data.draw(st.sampled_from([e for e in self.alive if e in self.lists]))
+        m, new = self.manager, self.creatable()[:1]
+        refuses(DuplicateInstanceError, m.create, entity)
+        for chosen in ([*new, entity], [entity] * 2, *([new * 2] if new else [])):
+            refuses(DuplicateInstanceError, m.create_many, chosen)
+        with m.locked():  # an earlier error
+            refuses(StructureLockedError, m.create, entity)
+            refuses(StructureLockedError, m.create_many, [entity])
 
 
 class DirectRules(IndexedRules, OneRules):
@@ -357,21 +309,6 @@ class DirectRules(IndexedRules, OneRules):
         for row in [row for row, used in enumerate(present) if not used][:2]:
             refuses(StaleInstanceError, self.manager.row, row)
             refuses(StaleInstanceError, self.manager.destroy, row)
-
-
-class DirectCases(IndexedCases, OneCases):
-    """Rows stay where they are."""
-
-    def test_a_hole_stays_a_hole(self) -> None:
-        _, m, es = self.filled(5)
-        m.destroy(2)
-        assert (len(m), m.data.n) == (4, 5)
-        assert m.data.present.tolist() == [True, True, False, True, True]
-        assert m.data.entity.tolist() == [*es[:2], 0, *es[3:]]
-        assert list(m) == [*es[:2], *es[3:]]
-        assert (m.lookup(NULL_ENTITY), m.remove(NULL_ENTITY)) == (NIL, 0)
-        self.check_unused(m, 2)
-        self.check_values(m, [0, 1, 3, 4], [0, 1, 3, 4])
 
 
 class ManyRules(OwnedRules):
@@ -403,26 +340,3 @@ def check_list(m: Any, entity: int, rows: list[int]) -> None:
     for before, after in pairwise([NIL, *rows, NIL]):
         assert before == NIL or m.next(before) == after
         assert after == NIL or m.previous(after) == before
-
-
-class ManyCases(OwnedCases):
-    """Order, both ways, through every change."""
-
-    def several(self, owners: str) -> tuple[Any, dict[str, int]]:
-        """Return a manager with a row for each letter, owned by the entity of that letter."""
-        entities, m = self.new(len(owners))
-        letters = sorted(set(owners))
-        es = create_or_skip(entities, len(letters)).tolist()
-        names = dict(zip(letters, es, strict=True))
-        samples = self.subject.samples(len(owners))
-        m.create_many([names[letter] for letter in owners], **samples)
-        return m, names
-
-    def test_order_of_creation(self) -> None:
-        m, names = self.several("abaab")
-        check_list(m, names["a"], [0, 2, 3])
-        check_list(m, names["b"], [1, 4])
-        assert m.create(names["a"]) == 5
-        check_list(m, names["a"], [0, 2, 3, 5])
-        assert m.ensure(names["b"]) == 1
-        assert len(m) == 6

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from math import isnan
 from typing import Any
 
 import numpy as np
-import pytest
-from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from .common_cases import Cases, sortable
+from .common_cases import sortable
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
-from .subject import Object, same
+from .subject import Object, refuses, same
 
 
 class PackedRules(ManagerStateMachine):
@@ -87,30 +84,7 @@ def _nan_last(value: Any) -> tuple[bool, Any]:
     return is_last, 0.0 if is_last else value
 
 
-class PackedCases(Cases):
-    """Removal of rows, and orders."""
-
-    def changes(self) -> list[Callable[[Any, Any], object]]:
-        return [
-            *super().changes(),
-            lambda _, m: m.sort([2, 0, 1]),
-            lambda _, m: m.reorder([0, 1, 2]),
-        ]
-
-    @pytest.mark.parametrize("removed", [0, 2, 4])
-    def test_the_last_row_fills_the_hole(self, removed: int) -> None:
-        _, m, es = self.filled(5)
-        m.destroy(removed)
-        expected = [0, 1, 2, 3, 4]
-        expected[removed] = 4
-        self.check_rows(m, es, expected[:4])
-
-
 class GroupedRules(PackedRules):
-    """Rows are in the group only in a world."""
-
-
-class GroupedCases(PackedCases):
     """Rows are in the group only in a world."""
 
 
@@ -177,14 +151,29 @@ class PartitionRules(PackedRules):
         return [now.get(row, row) for row in rows]
 
     @precondition(lambda self: self.active and self.subject.whole)
-    @rule(data=st.data())
-    def assign_active(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), for_all=st.booleans())
+    def assign_active(self, data: st.DataObject, for_all: bool) -> None:
         field = data.draw(st.sampled_from(self.subject.whole))
-        values = [data.draw(field.values)]
-        values += [field.sample(k) for k in range(1, self.active)]
-        setattr(self.manager.data.active, field.name, values)
-        for row, value in enumerate(values):
-            self.at(row).values[field.name] = field.read(value)
+        value, active = data.draw(field.values), self.manager.data.active
+        others = [field.sample(k) for k in range(1, self.active)]
+        values = [value] * self.active if for_all else [value, *others]
+        setattr(active, field.name, value if for_all else values)
+        for row, cell in enumerate(values):
+            self.at(row).values[field.name] = field.read(cell)
+        if not isinstance(field, Object):  # that is one object for all
+            wrong = field.array([value] * (self.active + 2))
+            refuses(ValueError, field.name, setattr, active, field.name, wrong)
+
+    @precondition(lambda self: self.active)
+    @rule(k=st.integers(0, 9))
+    def assign_active_parts(self, k: int) -> None:
+        for field in (f for f in self.subject.fields if f.name in self.subject.split):
+            if field.name not in self.subject.indirect:
+                elements = field.array([field.sample(k)]).reshape(-1)
+                for part, element in zip(self.subject.split[field.name], elements, strict=True):
+                    setattr(self.manager.data.active, part, element)
+                for row in range(self.active):
+                    self.at(row).values[field.name] = field.read(field.sample(k))
 
     @invariant()
     def parts_agree(self) -> None:
@@ -197,66 +186,6 @@ class PartitionRules(PackedRules):
             if hasattr(active, column.name):
                 every = getattr(m.data, column.name)[: self.active].tolist()
                 assert same(getattr(active, column.name).tolist(), every)
-
-
-class PartitionCases(PackedCases):
-    """New rows and columns of both sides."""
-
-    def parted(self, active: int, inactive: int) -> tuple[Any, Any, Any]:
-        """Return a manager whose row k is sample k, the first rows active."""
-        source, m, owners = self.filled(active + inactive)
-        m.activate_many(range(active))
-        m.deactivate_many(range(active, active + inactive))
-        self.check_rows(m, owners, range(active + inactive))
-        assert m.n_active == active
-        return source, m, owners
-
-    def changes(self) -> list[Callable[[Any, Any], object]]:
-        name = "deactivate" if self.subject.starts_active else "activate"
-        return [
-            *super().changes(),
-            lambda _, m: getattr(m, name)(1),
-            lambda _, m: getattr(m, f"{name}_many")([0, 2]),
-        ]
-
-    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
-        both = (m.activate, 1), (m.deactivate, 1)
-        many = (m.activate_many, [1, 2]), (m.deactivate_many, [1, 2])
-        calls = [partial(call, argument) for call, argument in (*both, *many)]
-        return [*super().structural_calls(source, m), *calls]
-
-    def test_what_new_rows_are(self) -> None:
-        source, m, owners = self.parted(2, 2)
-        new = self.add_one(source, m, **self.subject.sample(7))
-        more = self.add(source, m, 3, **self.subject.samples(3))
-        starts_active = self.subject.starts_active
-        assert [m.is_active(row) for row in (new, *more)] == [starts_active] * 4
-        assert m.n_active == (6 if starts_active else 2)
-        self.check_values(m, [new, *more], [7, 0, 1, 2])
-        rows = [self.found(m, owner) for owner in owners]
-        assert [m.is_active(row) for row in rows] == [True, True, False, False]
-        self.check_values(m, rows, range(4))
-
-    def test_columns_of_active_rows(self) -> None:
-        for field in self.subject.whole:
-            _, m, _ = self.parted(2, 2)
-            setattr(m.data.active, field.name, [field.sample(7), field.sample(8)])
-            self.check_column(m, field, [field.sample(k) for k in (7, 8, 2, 3)])
-            setattr(m.data.active, field.name, field.sample(4))
-            self.check_column(m, field, [field.sample(k) for k in (4, 4, 2, 3)])
-            if isinstance(field, Object):  # then it is one object for all
-                continue
-            with pytest.raises(ValueError, match=field.name):
-                setattr(m.data.active, field.name, field.array([field.sample(0)] * 3))
-
-    def test_parts_of_active_rows(self) -> None:
-        split = self.subject.split.items()
-        part_names = [parts for name, parts in split if name not in self.subject.indirect]
-        for part in sum(part_names, ()):
-            _, m, _ = self.parted(2, 2)
-            first, *others = getattr(m.data, part).tolist()
-            setattr(m.data.active, part, first)
-            assert same(getattr(m.data, part).tolist(), [first, first, *others[1:]])
 
 
 SIZE = 64
@@ -309,65 +238,3 @@ class RingRules(PackedRules):
         assert rows.dtype == np.intp
         assert rows.tolist() == [self.table.index(record) for record in self.ages]
         assert len(rows) <= SIZE
-
-
-class RingCases(PackedCases):
-    """Full rings, and the order of age."""
-
-    def setup_method(self) -> None:
-        """Give the ring a handy size."""
-        self.room = ExitStack()
-        self.room.enter_context(self.subject.room_for(SIZE))
-
-    def teardown_method(self) -> None:
-        self.room.close()
-
-    def new(self, room: int = 0) -> tuple[Any, Any]:
-        self.keep(room)
-        return super().new(room)
-
-    def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
-        self.keep(len(m) + 1)
-        return super().add_one(source, m, **values)
-
-    def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
-        self.keep(len(m) + count)
-        return super().add(source, m, count, **columns)
-
-    def keep(self, rows: int) -> None:
-        """Skip a test that is not about rings where it would lose rows."""
-        if rows > SIZE:
-            pytest.skip(f"a ring of {SIZE} rows keeps no {rows}")
-
-    def push(self, source: Any, m: Any, count: int) -> list[int]:
-        """Create instances, whoever must go for them, and return by what they are known."""
-        rows = super().add(source, m, count)
-        return [self.owner(m, row) for row in rows]
-
-    def push_one(self, source: Any, m: Any) -> int:
-        """Create one instance, whoever must go for it, and return by what it is known."""
-        return self.owner(m, super().add_one(source, m))
-
-    def full(self) -> tuple[Any, Any, list[int]]:
-        """Return a manager in which no row is free, and by what its rows are known, by age."""
-        source, m = self.new()
-        return source, m, self.push(source, m, SIZE)
-
-    def check_ages(self, m: Any, owners: list[int]) -> None:
-        """Check the owners, the oldest first, and that their rows are found."""
-        assert [self.owner(m, row) for row in m.by_age()] == owners
-        assert sorted(m) == sorted(owners)
-        rows = [self.found(m, owner) for owner in owners]
-        assert m.by_age().tolist() == rows
-
-    @pytest.mark.parametrize("count", [0, 1, 2, 10])
-    def test_the_oldest_make_room(self, count: int) -> None:
-        """For several at once, or, with a count of 0, for one."""
-        source, m, owners = self.full()
-        version = m.version
-        for k in range(1, 4):
-            new = self.push(source, m, count) if count else [self.push_one(source, m)]
-            removed, owners = owners[: len(new)], [*owners[len(new) :], *new]
-            assert [self.found(m, owner) for owner in removed] == [NIL] * len(removed)
-            self.check_ages(m, owners)
-            assert m.version == version + 2 * k

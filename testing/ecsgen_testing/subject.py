@@ -590,15 +590,6 @@ def deaths(manager: EntityManagerBase) -> list[list[int]]:
     return died
 
 
-def fails(
-    errors: Sequence[type[Exception]], call: Callable[..., object], /, *arguments: Any
-) -> None:
-    """Check that a call does all that it should, and raises what callbacks did, in order."""
-    with pytest.raises(ExceptionGroup) as caught:
-        call(*arguments)
-    assert [type(error) for error in caught.value.exceptions] == [*errors]
-
-
 @contextmanager
 def skipped_if_full() -> Iterator[None]:
     """Skip the test if the handles, or reserved rows, are too few for what it creates."""
@@ -625,15 +616,6 @@ def create_or_skip(manager: EntityManagerBase, count: int) -> EntityArray:
     """Return new entities; skip the test where the handles have too few indices for it."""
     with skipped_if_full():
         return manager.create_many(count)
-
-
-def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
-    """Destroy entities, and return new ones of the same indices, in the same order."""
-    manager.destroy_many(es)
-    with handles_with(manager, MIN_FREE=0):
-        again = create_or_skip(manager, len(es))
-    assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
-    return again
 
 
 class WorldTests:

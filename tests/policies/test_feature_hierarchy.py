@@ -13,11 +13,11 @@ import pytest
 from ecsgen_runtime.base.errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_testing.hierarchy import check_children
-from ecsgen_testing.subject import recreate, refuses
+from ecsgen_testing.subject import refuses
 
 import generated as g
 from tests.support.entities_package import DespawnListener
-from tests.support.manager_state import made
+from tests.support.manager_state import made, recreate
 from tests.support.runtime_names import patch_runtime
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import world_package

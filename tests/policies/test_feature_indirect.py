@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.managers.policies.cold import differing, select_rows
-from ecsgen_testing.subject import recreate
 
 from ecsgen.layout.layout_tables import format_layout
 from ecsgen.layout.memory_layout import lay_out_component
+from tests.support.manager_state import recreate
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import load
 

@@ -13,19 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.subject import (
-    fails,
-    handles_with,
-    raise_error,
-    recreate,
-    refuses,
-    through_pickle,
-)
+from ecsgen_testing.subject import handles_with, raise_error, refuses, through_pickle
 
 import generated as g
 from generated import NIL, EntityManager
 from tests.support.acceptance_package import manager_of
-from tests.support.manager_state import made, wear_out
+from tests.support.manager_state import fails, made, recreate, wear_out
 
 OWNED = (
     g.ParticleManager,  # sparse

@@ -13,9 +13,10 @@ from ecsgen_runtime.base.errors import StaleEntityError, StructureLockedError
 from ecsgen_runtime.base.handles import NULL_ENTITY, HandleLayout
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.entities.entity_pool import IndexQueue
-from ecsgen_testing.subject import deaths, fails, handles_with, raise_error, refuses
+from ecsgen_testing.subject import deaths, handles_with, raise_error, refuses
 
 from tests.support.entities_package import DespawnListener
+from tests.support.manager_state import fails
 
 LAYOUTS = [(32, 32, 1024), (16, 4, 2), (3, 2, 0)]
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
+from ecsgen_runtime.base.handles import EntityArray
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from ecsgen_testing.subject import handles_with
 
 from generated import EntityManager
 
@@ -136,3 +141,21 @@ def wear_out(m: Any, rows: list[int]) -> None:
     cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
     one_generation = 1 if hasattr(m.data, "present") else int(m.id_of(rows[0]) >> 32)
     cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one_generation
+
+
+def fails(
+    errors: Sequence[type[Exception]], call: Callable[..., object], /, *arguments: Any
+) -> None:
+    """Check that a call does all that it should, and raises what callbacks did, in order."""
+    with pytest.raises(ExceptionGroup) as caught:
+        call(*arguments)
+    assert [type(error) for error in caught.value.exceptions] == [*errors]
+
+
+def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
+    """Destroy entities, and return new ones of the same indices, in the same order."""
+    manager.destroy_many(es)
+    with handles_with(manager, MIN_FREE=0):
+        again = manager.create_many(len(es))
+    assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
+    return again

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import permutations
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
@@ -26,15 +27,19 @@ class ComponentTests:
         self,
         code: ComponentCode,
         package: str,
-        policy_tests: tuple[PolicyTests, ...],
+        policies: frozenset[str] = frozenset(),
         schema: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """`schema`: the reference interpreter's, of a component with kernels or reductions."""
+        """`policies`: those whose tests it has; `schema`: the reference interpreter's, for kernels or
+        reductions."""
         self.code = code
         self.schema = schema
         self.component = code.component
         self.package = package
-        self.policy_tests = policy_tests
+        self.cases = policy_classes(policies, "Cases")
+        """Classes of direct cases."""
+        self.rules = policy_classes(policies, "Rules")
+        """Classes of rules of a state machine."""
         self.handle = "entity" if code.is_owned else "id"
         """Variable with the instance's entity or id."""
         name, grid = code.name, self.component.grid_component
@@ -212,45 +217,36 @@ def _default(field: Field, is_read: bool = False) -> str:
     return literal(value)
 
 
-_CASES = re.compile(r"^class (\w+)Cases\(", re.MULTILINE)
+_CLASSES = re.compile(r"^class (\w+(?:Cases|Rules))\(", re.MULTILINE)
 
 
-class PolicyTests(NamedTuple):
-    """Classes of test cases and rules of one policy."""
+@cache
+def _modules() -> Mapping[str, str]:
+    """Return the module of each class of cases or of rules of a state machine."""
+    return {
+        name: path.removeprefix(f"{SUPPORT}/").removesuffix(".py")
+        for path, text in read_support().items()
+        for name in _CLASSES.findall(text)
+    }
 
-    module: str
-    name: str
-    """Prefix of its `Cases` and `Rules`."""
-    weight: int
-    """Number of policies' cases that its own cases inherit from."""
-    has_rules: bool
 
-    @property
-    def cases(self) -> str:
-        """Class of direct cases, as tests name it."""
-        return f"{self.module}.{self.name}Cases"
+@cache
+def policy_classes(policies: frozenset[str], kind: str) -> tuple[str, ...]:
+    """Return the classes of policies' tests, `Cases` or `Rules`, each before those that it builds
+    on; `OneOther` has what holds for a component with both policies."""
+    names = {camel(name) for name in policies}
+    names |= {f"{first}{second}" for first, second in permutations(names, 2)}
+    classes = {f"{name}{kind}" for name in names} & _modules().keys()
 
-    @property
-    def rules(self) -> str:
-        """Class of rules of a state machine, as tests name it."""
-        return f"{self.module}.{self.name}Rules"
+    def order(name: str) -> tuple[int, str]:
+        return -sum(base.endswith(kind) for base in ancestors()[name]), name
+
+    return tuple(f"{_modules()[name]}.{name}" for name in sorted(classes, key=order))
 
 
 def camel(name: str) -> str:
     """Return the prefix of the classes of a policy: `flat_map` → `FlatMap`."""
     return "".join(word.capitalize() for word in name.split("_"))
-
-
-@cache
-def find_policy_tests() -> Mapping[str, PolicyTests]:
-    """Return the tests of all policies, by the prefix of their classes: `Packed`."""
-    tests = {}
-    for path, text in read_support().items():
-        for name in _CASES.findall(text):
-            weight = sum(base.endswith("Cases") for base in ancestors()[f"{name}Cases"])
-            module = path.removeprefix(f"{SUPPORT}/").removesuffix(".py")
-            tests[name] = PolicyTests(module, name, weight, f"{name}Rules" in ancestors())
-    return tests
 
 
 def imported_by_tests(package: str) -> dict[str, str]:
