@@ -54,11 +54,10 @@ def component_schema(project: Project, component: Component) -> Document:
 
 
 def world_schema(project: Project) -> Document:
-    """Return the part of the schemas on which the world's kernels and tables depend."""
+    """Return the part of the schemas on which the world's kernels, tables and schedules depend."""
     everything, by_name = _world(project), project.by_name
-    world: Document = {
-        key: everything[key] for key in ("name", "kernels", "records") if key in everything
-    }
+    keys = ("name", "kernels", "schedules", "records")
+    world: Document = {key: everything[key] for key in keys if key in everything}
     needed, seen = dict[str, Document](), set[str]()
     while todo := _words([world, needed]) - seen:
         seen |= todo
@@ -68,8 +67,11 @@ def world_schema(project: Project) -> Document:
                     world.setdefault(kind, {})[name] = everything[kind][name]
             if name in by_name:
                 component = _component(by_name[name])
-                read = _reductions_read(name, component, world)
-                needed[name] = {**_without_kernels(component), **read}
+                needed[name] = {
+                    **_without_kernels(component),
+                    **_kernels_called(name, component, world),
+                    **_reductions_read(name, component, world),
+                }
     world |= _settings_read(everything, world, needed)
     return _document(needed, world, project.enums)
 
@@ -108,10 +110,25 @@ def _without_kernels(component: Document) -> Document:
 def _reductions_read(name: str, component: Document, world: Document) -> Document:
     """Return the reductions of a component whose values a world's kernels and tables, or its other
     reductions, may read."""
-    reductions = component.get("reductions", {})
+    reductions, conditions = component.get("reductions", {}), _words_of_schedules(world)
     text = json.dumps([world, reductions])
-    read = {key: each for key, each in reductions.items() if f"{name}.{key}()" in text}
+    read = {
+        key: each
+        for key, each in reductions.items()
+        if f"{name}.{key}()" in text or f"{name}.{key}" in conditions
+    }
     return _without_empty(reductions=read)
+
+
+def _kernels_called(name: str, component: Document, world: Document) -> Document:
+    """Return the kernels of a component that a world's schedules call."""
+    kernels, called = component.get("kernels", {}), _words_of_schedules(world)
+    return _without_empty(kernels={k: e for k, e in kernels.items() if f"{name}.{k}" in called})
+
+
+def _words_of_schedules(world: Document) -> set[str]:
+    """Return what schedules name: kernels, tables and conditions."""
+    return set(re.findall(r"[\w.]+", json.dumps(world.get("schedules", {}))))
 
 
 def _settings_read(world: Document, *readers: Document) -> Document:

@@ -9,7 +9,6 @@ from ecsgen_testing import (
     groups,
     kernel_cases,
     queries,
-    schedule_cases,
     spawning,
     unique,
     world_features,
@@ -95,66 +94,6 @@ TestEntities = _Entities.TestCase
 TestEntities.settings = entities.SETTINGS
 
 
-class TestSchedules(schedule_cases.ScheduleCases):
-    world = Game
-    subjects: ClassVar = SUBJECTS
-    schedules: ClassVar = {
-        "frame": schedule_cases.Schedule(
-            {
-                "strength": 0.5,
-                "dt": 0.5,
-                "gravity": 0.5,
-                "heat": 0.5,
-            },
-            [
-                schedule_cases.Call(
-                    "", "stray", ("strength",), ("position", "velocity")
-                ),
-                schedule_cases.Call("", "drift", ("dt",), ("position", "velocity")),
-                schedule_cases.Call("", "carry", ("dt",), ("transform", "point_mass")),
-                schedule_cases.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
-                schedule_cases.Call(
-                    "particle", "simulate", ("dt", "gravity"), ("particle",)
-                ),
-                schedule_cases.Call("spark", "flicker", ("strength",), ()),
-                schedule_cases.Call(
-                    "", "scorch", ("dt", "heat"), ("health", "burning")
-                ),
-            ],
-        ),
-        "orbit": schedule_cases.Schedule(
-            {
-                "dt": 0.25,
-            },
-            [
-                schedule_cases.Call(
-                    "celestial_body", "kick", ("dt",), ("celestial_body",)
-                ),
-                schedule_cases.Call(
-                    "celestial_body", "drift", ("dt",), ("celestial_body",)
-                ),
-                schedule_cases.Call(
-                    "celestial_body", "kick", ("dt",), ("celestial_body",)
-                ),
-            ],
-        ),
-        "watch": schedule_cases.Schedule(
-            {},
-            [
-                schedule_cases.Call("", "outbreak", (), (), is_table=True),
-                schedule_cases.Again(
-                    [
-                        schedule_cases.Call("", "ill", (), (), is_table=True),
-                    ],
-                    every=7,
-                    start=0,
-                ),
-                schedule_cases.Call("", "tick", (), ()),
-            ],
-        ),
-    }
-
-
 schema = kernel_cases.read_schema(r"""
 {"enums": {"Condition": {"susceptible": 0,
 "infectious": 1,
@@ -171,6 +110,11 @@ schema = kernel_cases.read_schema(r"""
 "space": {"field": "position", "wrap": [100.0, 60.0]}},
 "Burning": {"module": "burning",
 "archetypes": true},
+"CelestialBody": {"module": "celestial_body",
+"fields": {"gm": "f64", "position": "f64[3]", "velocity": "f64[3]", "acceleration":
+"f64[3]", "radius": "f64"},
+"kernels": {"kick": {"args": {"dt": "f64"}, "steps": ["velocity += acceleration * dt"]},
+"drift": {"args": {"dt": "f64"}, "steps": ["position += velocity * dt"]}}},
 "Energy": {"module": "energy",
 "fields": {"stored": {"type": "f32", "default": 1.0}}},
 "Hawk": {"module": "hawk",
@@ -187,16 +131,31 @@ schema = kernel_cases.read_schema(r"""
 "owner": "none",
 "ids": true,
 "fields": {"one": "entity", "other": "entity"}},
+"Particle": {"module": "particle",
+"fields": {"position": "f32[2]", "velocity": "f32[2]", "life": {"type": "f32",
+"default": 1.0}, "colour": {"type": "u8[4]", "default": [255, 255, 255, 255]}},
+"kernels": {"simulate": {"args": {"dt": "f32", "gravity": "f32"}, "steps":
+["velocity.y += gravity * dt", "position += velocity * dt", "life -= dt"]}}},
 "Person": {"module": "person",
 "fields": {"condition": {"type": "Condition", "default": 0}, "exposed": "bool", "days":
 "u16"}},
 "PointMass": {"module": "point_mass",
 "lookup": "hash",
 "fields": {"mass": {"type": "f32", "default": 1.0}, "position": "f32[3]", "velocity":
-"f32[3]", "acceleration": "f32[3]"}},
+"f32[3]", "acceleration": "f32[3]"},
+"kernels": {"simulate": {"args": {"dt": "f32"}, "steps":
+["velocity += acceleration * dt", "position += velocity * dt"]}}},
 "Position": {"module": "position",
 "fields": {"value": "f32[3]"}},
 "Predator": {"module": "predator"},
+"Spark": {"module": "spark",
+"owner": "none",
+"ids": true,
+"partition": "active",
+"fields": {"position": "f32[2]", "velocity": "f32[2]", "heat": {"type": "f32",
+"default": 1.0}},
+"kernels": {"flicker": {"args": {"strength": "f32"}, "rows": "active", "steps":
+["velocity += normal(2) * strength", "heat *= uniform(0.9, 1.0)"]}}},
 "Static": {"module": "static"},
 "Transform": {"module": "transform",
 "lookup": "direct",
@@ -258,6 +217,12 @@ if Meeting.one.Person.condition == Condition.infectious:
 "dodge": {"over": "Boid", "where": "count() > 0", "turns": "rows", "near": {"other":
 {"radius": 5.0, "among": "hawks"}}, "steps": ["Boid.position -= nearest(offset)",
 "Boid.heading = sum(other.Boid.heading) * 0.5"]}},
+"schedules": {"frame": [{"run": "stray"}, {"run": "drift"}, {"run": "carry"}, {"run":
+"PointMass.simulate"}, {"run": "Particle.simulate"}, {"run": "Spark.flicker"}, {"run":
+"scorch"}],
+"orbit": [{"run": "CelestialBody.kick"}, {"run": "CelestialBody.drift"}, {"run":
+"CelestialBody.kick"}],
+"watch": [{"run": "outbreak"}, {"run": "ill", "every": 7}, {"run": "tick"}]},
 "records": {"outbreak": {"columns": {"persons": {"function": "count", "of": "true",
 "over": "Person"}, "infectious": {"function": "count", "of":
 "Person.condition == Condition.infectious", "over": "Person"}, "exposed": {"function":
@@ -405,6 +370,27 @@ def test_table_outbreak(rows: int, seed: int) -> None:
 def test_table_ill(rows: int, seed: int) -> None:
     """Compare the lines of the table with the reference interpreter."""
     kernel_cases.check_table(_Game, schema, "ill", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_schedule_frame(rows: int, seed: int) -> None:
+    """Compare the schedule with the calls of its kernels."""
+    kernel_cases.check_schedule(_Game, schema, "frame", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_schedule_orbit(rows: int, seed: int) -> None:
+    """Compare the schedule with the calls of its kernels."""
+    kernel_cases.check_schedule(_Game, schema, "orbit", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_schedule_watch(rows: int, seed: int) -> None:
+    """Compare the schedule with the calls of its kernels."""
+    kernel_cases.check_schedule(_Game, schema, "watch", rows, seed)
 
 
 class TestSignature(world_features.SignatureCases):

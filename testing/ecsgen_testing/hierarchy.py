@@ -96,6 +96,20 @@ class HierarchyRules(ManagerStateMachine):
         else:
             self.set_all(rows, wanted, parent_rows)
 
+    @precondition(lambda self: len(self.used()) > 2)
+    @rule(data=st.data(), at_once=st.booleans())
+    def a_relative_goes(self, data: st.DataObject, at_once: bool) -> None:
+        """Destroy one row of three generations."""
+        first, second, third = data.draw(st.permutations(self.used()[:9]))[:3]
+        wanted = [None, self.at(first), self.at(second)]
+        self.set_all([first, second, third], wanted, [NIL, first, second])
+        row = data.draw(st.sampled_from([first, second, third]))
+        self.leave([row])
+        if at_once:
+            self.manager.destroy_many([row])
+        else:
+            self.manager.destroy(row)
+
     @rule(data=st.data())
     def set_a_chain(self, data: st.DataObject) -> None:
         rows = data.draw(self.some(self.used()))

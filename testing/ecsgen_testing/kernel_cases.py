@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from .drawn_worlds import DrawnWorld, tame_numbers
 from .reference.neighbours import Hood
 from .reference.reductions import column_values, counted_places, reduced, row_values, table_rows
-from .reference.run import Run
-from .reference.schema import Kernel, Schema
+from .reference.run import Run, setter
+from .reference.schema import Kernel, Reduction, Schema
 from .reference.scopes import Scope
 from .reference.statements import compile_kernel
 from .reference.values import NUMBERS, Value, dtype_of
@@ -32,7 +32,7 @@ from .reference.world import World
 from .reference.world_changes import apply_run, write_column
 from .reference.world_copy import copied_world, manager_of, rows_of, stacked
 from .state_machine import SEARCH as SEARCH
-from .subject import skipped_if_full
+from .subject import refuses, skipped_if_full
 
 SEEDS: Final = st.integers(0, 2**32 - 1)
 SIZES: Final = st.sampled_from([0, 1, 2, 9, 33, 33, 33])
@@ -84,10 +84,10 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
 
 @contextmanager
 def noted(errors: list[str]) -> Iterator[None]:
-    """Collect errors of entities and rows, as text."""
+    """Collect errors of entities and rows, and of radii, as text."""
     try:
         yield
-    except EcsError as error:
+    except (EcsError, ValueError) as error:
         errors.append(repr(error))
 
 
@@ -193,20 +193,7 @@ class KernelComparison:
         return [manager_of(world, self.schema, name) for name in names]
 
     def _compare(self, actual: World, wanted: World) -> None:
-        """Compare the rows of two worlds, in order, and their fields."""
-        assert actual.entities == wanted.entities
-        for setting, value in actual.settings.items():
-            cells, wanted_cells = value.data, wanted.settings[setting].data
-            assert same_cells(cells, wanted_cells, self.is_exact), f"settings.{setting}"
-        for name in self.drawn.names:
-            pairs = [
-                [(row.owner, row.id, row.is_active) for row in world.rows[name]]
-                for world in (actual, wanted)
-            ]
-            assert pairs[0] == pairs[1], name
-            for field in self.schema.components[name].fields:
-                cells, wanted_cells = stacked(actual, name, field), stacked(wanted, name, field)
-                assert same_cells(cells, wanted_cells, self.is_exact), f"{name}.{field}"
+        compare_worlds(self.drawn.names, actual, wanted, self.is_exact)
 
     def move_buffers(self) -> None:
         """Move the rows of half of the managers: kernels may have kept views of them."""
@@ -214,6 +201,23 @@ class KernelComparison:
             if hasattr(manager, "reserve") and self.drawn.rng.random() < 0.5:
                 with suppress(CapacityError):
                     manager.reserve(manager.capacity + 1)
+
+
+def compare_worlds(names: Sequence[str], actual: World, wanted: World, is_exact: bool) -> None:
+    """Compare the rows of two worlds, in order, and their fields."""
+    assert actual.entities == wanted.entities
+    for setting, value in actual.settings.items():
+        cells, wanted_cells = value.data, wanted.settings[setting].data
+        assert same_cells(cells, wanted_cells, is_exact), f"settings.{setting}"
+    for name in names:
+        pairs = [
+            [(row.owner, row.id, row.is_active) for row in world.rows[name]]
+            for world in (actual, wanted)
+        ]
+        assert pairs[0] == pairs[1], name
+        for field in actual.schema.components[name].fields:
+            cells, wanted_cells = stacked(actual, name, field), stacked(wanted, name, field)
+            assert same_cells(cells, wanted_cells, is_exact), f"{name}.{field}"
 
 
 def _with_named(schema: Schema, text: str) -> str:
@@ -374,3 +378,98 @@ def compare_reduction(result: Any, function: str, values: Sequence[Value]) -> No
         wanted, slack = reduced(function, elements)
         is_nan = math.isnan(element) and math.isnan(wanted)
         assert is_nan or slack == math.inf or abs(element - wanted) <= slack
+
+
+class ScheduledCalls:
+    """A schedule, and the calls that it stands for."""
+
+    def __init__(self, schema: Schema, name: str) -> None:
+        self._schema, self._name = schema, name
+        self._entries = schema.schedules[name]
+        texts = [text for entry in self._entries for text in _run_by(entry) if text != "tick"]
+        self.kernels = [schema.kernel(text) for text in texts if text not in schema.tables]
+        self.tables = [text for text in texts if text in schema.tables]
+
+    @property
+    def sources(self) -> list[Kernel | Reduction]:
+        """All that reads rows."""
+        tables = [source for table in self.tables for source in self._schema.tables[table].sources]
+        setters = [setter("", e["set"], e["to"]) for e in self._entries if "set" in e]
+        homes = [e["while"].partition(".") for e in self._entries if "while" in e]
+        reductions = [self._schema.components[home].reductions[of] for home, _, of in homes]
+        return [*self.kernels, *tables, *setters, *reductions]
+
+    def draw_arguments(self, drawn: DrawnWorld) -> dict[str, Any]:
+        """Return values of all arguments, one for all rows."""
+        arguments = dict[str, Any]()
+        for kernel in self.kernels:
+            for name, argument in kernel.args.items():
+                numbers = drawn.draw_argument(name, argument, argument.shape)
+                if name == kernel.turn_count:
+                    numbers = np.asarray(drawn.rng.integers(9))
+                plain = numbers[()] if numbers.dtype.kind in "mM" else numbers.tolist()
+                arguments.setdefault(name, plain)
+        return arguments
+
+    def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
+        """Call kernels and write tables, as often as they are due."""
+        for number, entry in enumerate(self._entries):
+            is_timed = not entry.keys().isdisjoint(("every", "from"))
+            since = w.tick - entry.get("from", 0) if is_timed else 0
+            if since < 0 or since % entry.get("every", 1):
+                continue
+            if "set" in entry:
+                getattr(w, f"_{self._name}_{number + 1}")()
+                continue
+            home, _, reduction = entry.get("while", "").partition(".")
+            for _ in range(entry["at_most"] if home else entry.get("times", 1)):
+                for text in _run_by(entry):
+                    self._call(w, text, arguments)
+                if home and getattr(manager_of(w, self._schema, home), reduction)() == 0:
+                    break
+
+    def _call(self, w: Any, text: str, arguments: Mapping[str, Any]) -> None:
+        if text == "tick":
+            w.tick += 1
+        elif text in self._schema.tables:
+            getattr(w.records, text).write()
+        else:
+            kernel = self._schema.kernel(text)
+            holder = manager_of(w, self._schema, kernel.home) if kernel.home else w
+            getattr(holder, kernel.own_name)(**{name: arguments[name] for name in kernel.args})
+
+
+def _run_by(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of kernels and tables of an entry, `tick` among them."""
+    names = entry.get("run", [])
+    return [names] if isinstance(names, str) else names
+
+
+def check_schedule(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
+    """Compare a schedule with the calls of its kernels: twice, with more rows the second time."""
+    rng, calls = np.random.default_rng(seed), ScheduledCalls(schema, name)
+    drawn = DrawnWorld(kind, schema, calls.sources, rng)
+    w, arguments = drawn.world, calls.draw_arguments(drawn)
+    for count in (rows, 2):
+        with skipped_if_full():
+            drawn.add_rows(count)
+        other, errors = deepcopy(w), list[str]()  # without lines of tables
+        first = [len(getattr(w.records, table)) for table in calls.tables]
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            with noted(errors), SMALL_BLOCKS():
+                getattr(w, name)(**arguments)
+            with noted(errors):
+                calls.run(other, arguments)
+        assert errors == errors[:1] * 2  # births may be refused
+        copies = copied_world(w, schema), copied_world(other, schema)
+        assert copies[0].tick == copies[1].tick
+        compare_worlds(drawn.names, *copies, True)
+        for table, start in zip(calls.tables, first, strict=True):
+            lines, others = (getattr(each.records, table).columns for each in (w, other))
+            for key, column in lines.items():
+                assert column[start:].tobytes() == others[key].tobytes(), f"{table}.{key}"
+    before = copied_world(w, schema)
+    for wrong in arguments:
+        refuses((TypeError, ValueError), getattr(w, name), **{**arguments, wrong: "wrong"})
+        compare_worlds(drawn.names, copied_world(w, schema), before, True)

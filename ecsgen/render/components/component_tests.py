@@ -30,8 +30,8 @@ class ComponentTests:
         policies: frozenset[str] = frozenset(),
         schema: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """`policies`: those whose tests it has; `schema`: the reference interpreter's, for kernels or
-        reductions."""
+        """`policies`: those whose tests it has; `schema`: the reference interpreter's, if it
+        computes."""
         self.code = code
         self.schema = schema
         self.component = code.component

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 
-from ecsgen.model import SETTINGS, Component, Default, Enum, ScheduleEntry, World
+from ecsgen.model import Component, ScheduleEntry, World
 from ecsgen.model.schedules import (
     FusedPass,
     ScheduledCall,
@@ -34,13 +33,11 @@ class ScheduleMethod:
         name: str,
         calls: tuple[ScheduledCall, ...],
         known: dict[str, Component],
-        enums: tuple[Enum, ...],
     ) -> None:
         self.name = name
         self._world = world
         self._calls = calls
         self._known = known
-        self._enums = enums
         self._passes = passes(calls, world)
         self._fused = fused_passes(known, world)
         self.arguments = []
@@ -169,57 +166,6 @@ class ScheduleMethod:
         arguments = [add_placeholder(each.name) for each in entry.kernel.program.arguments]
         return self._method_line(entry.component, entry.kernel.method, arguments, depth)
 
-    @property
-    def samples(self) -> list[str]:
-        """Value of each argument, as the items of a dict."""
-        arguments = (argument for _, argument in arguments_of(self._calls))
-        return [f"{literal(a.name)}: {sample(a, self._enums)}" for a in arguments]
-
-    @property
-    def cases(self) -> list[str]:
-        """Equivalent calls of single kernels, for tests."""
-        lines = []
-        for occasion, group in groupby(self._calls, key=lambda entry: entry.occasion):
-            if occasion is None:
-                lines += [call("schedule_cases.Call", self._case(each), 16, ",") for each in group]
-                continue
-            calls = [call("schedule_cases.Call", self._case(each), 24, ",") for each in group]
-            pad = " " * 20
-            lines += [f"{pad[4:]}schedule_cases.Again(", f"{pad}[", *calls, f"{pad}],"]
-            lines += [f"{pad}{each}," for each in self._occasion(occasion.entry)]
-            lines.append(f"{pad[4:]}),")
-        return lines
-
-    def _occasion(self, entry: ScheduleEntry) -> list[str]:
-        """Return when, and how often, calls happen together, for tests."""
-        values: dict[str, Default] = {}
-        if entry.every is not None:
-            values = {"every": entry.every, "start": entry.start}
-        if entry.is_repeated:
-            values["times"] = entry.times
-        if entry.condition:
-            holder, _, reduction = entry.condition.rpartition(".")
-            values["condition"] = (self._known[holder].module, reduction)
-        return [f"{name}={literal(value)}" for name, value in values.items()]
-
-    def _case(self, entry: ScheduledCall) -> list[str]:
-        arguments = tuple(argument.name for argument in entry.kernel.program.arguments)
-        holder = self._known[entry.component].module if entry.component else ""
-        over = entry.component or entry.over
-        has_rows = over not in ("", SETTINGS) and entry.kind != "table"
-        modules = self._modules(over) if has_rows else ()
-        items = (holder, entry.kernel.method, arguments, modules)
-        return [*(literal(item) for item in items), *["is_table=True"] * (entry.kind == "table")]
-
-    def _modules(self, over: str) -> tuple[str, ...]:
-        """Return the components of entities in a component, a group or a query."""
-        if over in self._known:
-            component = self._known[over]
-            return (component.module,) if component.owner == "entity" else ()
-        query = self._world.query(over)
-        names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
-        return tuple(self._known[name].module for name in names)
-
     def _method_line(self, component: str, method: str, arguments: list[str], depth: int) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
         return call_line(f"{holder}.{method}", arguments, depth)
@@ -236,13 +182,3 @@ def _effects(entry: ScheduledCall) -> str:
     effects = entry.kernel.program.effects
     parts += reversed(effects.commands_in_words)
     return "; ".join(parts)
-
-
-def sample(argument: Argument, enums: Iterable[Enum]) -> str:
-    """Return a value of an argument's type, as a literal."""
-    type_, numbers = argument.type, {enum.name: enum.default for enum in enums}
-    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(type_.scalar, 1)
-    value = numbers.get(type_.enum, value)
-    for length in reversed(argument.type.shape):
-        value = (value,) * length
-    return literal(value)

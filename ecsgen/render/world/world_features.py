@@ -118,10 +118,12 @@ FEATURES: Final = (
         name="kernel_methods",
         applies=lambda project: bool(project.world.kernels or project.world.assignments),
     ),
-    # tests of the world's kernels and tables, for every backend
+    # tests of the world's kernels, tables and schedules, for every backend
     WorldFeature(
         name="world_kernel_tests",
-        applies=lambda project: bool(project.world.kernels or project.world.records),
+        applies=lambda project: bool(
+            project.world.kernels or project.world.records or project.world.schedules
+        ),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(

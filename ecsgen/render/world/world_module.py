@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Final, Self
 
 from ecsgen.config import Backend
-from ecsgen.model import BaseType, Component, Enum, Project, World
+from ecsgen.model import BaseType, Component, Project, World
 from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
@@ -46,13 +46,12 @@ class WorldKernelContext:
     world: World
     components: tuple[Component, ...]
     """Components that they may use."""
-    enums: tuple[Enum, ...]
     backend: Backend
 
     @classmethod
     def of(cls, project: Project) -> Self:
         """Return the inputs of a project's world."""
-        return cls(project.world, project.components, project.enums, project.backend)
+        return cls(project.world, project.components, project.backend)
 
     @property
     def _known(self) -> dict[str, Component]:
@@ -69,7 +68,7 @@ class WorldKernelContext:
         """Code of all schedules, built anew."""
         world, known = self.world, self._known
         return [
-            ScheduleMethod(world, name, resolve_calls(entries, known, world), known, self.enums)
+            ScheduleMethod(world, name, resolve_calls(entries, known, world), known)
             for name, entries in world.schedules
         ]
 
