@@ -36,7 +36,7 @@ class Cases:
     subject: ClassVar[Subject]
 
     def setup_method(self) -> None:
-        """Let no row evict another."""
+        """Give rings so much room that no row evicts another."""
         self.room = ExitStack()
         self.room.enter_context(self.subject.room_for(MANY))
 

@@ -175,7 +175,7 @@ def test_moved_tests_have_their_own_copies(tmp_path: Path) -> None:
     (schemas / "tag.yaml").write_text("component: Tag\n", encoding="utf-8")
     checks = tmp_path / "far" / "checks"
     build(schemas, tmp_path / "apart", checks, runtime="vendored")
-    text = (checks / "_support" / "packed.py").read_text(encoding="utf-8")
+    text = (checks / "_support" / "owned.py").read_text(encoding="utf-8")
     assert "from apart._runtime.base.handles import NIL\n" in text
     run_pytest(tmp_path, checks, select="not Machine")
 
