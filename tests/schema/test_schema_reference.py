@@ -97,7 +97,7 @@ def test_all_right_examples_are_right() -> None:
 
 
 def _errors(text: str) -> list[str]:
-    """What editors mark in all documents; `on` is a word to them."""
+    """Return what editors mark in all documents; `on` is a word to them."""
     documents = yaml.safe_load_all(text.replace("\non:", '\n"on":'))
     return [error.message for each in documents for error in VALIDATOR.iter_errors(each)]
 
