@@ -175,3 +175,35 @@ def test_rows_that_a_call_names_ask_alone(backend: Backend) -> None:
     world.sum_up(rows=[39_999, 5])
     assert world.person.data.far[[5, 39_999]].tobytes() == wanted[[5, 39_999]].tobytes()
     assert np.count_nonzero(world.person.data.far) <= 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_come_after_their_links_are_known(backend: Backend) -> None:
+    def expected() -> list[float]:
+        rows = {entity: row for row, entity in enumerate(world.person.data.entity.tolist())}
+        far = [0.0] * len(rows)
+        for a, b in zip(world.knows.data.a.tolist(), world.knows.data.b.tolist(), strict=True):
+            if a != b and a in rows and b in rows:
+                far[rows[a]] += world.person.data.x[rows[b]]
+                far[rows[b]] += world.person.data.x[rows[a]]
+        return far
+
+    world = _package(backend).World()
+    es = world.entities.create_many(6)
+    world.knows.create_many(5, a=es[[0, 1, 4, 2, 3]], b=es[[1, 2, 0, 4, 3]])
+
+    def born(*entities: int, x: float) -> None:
+        world.person.create_many(np.array(entities, np.uint64), x=x)
+        world.sum_up()
+        assert world.person.data.far.tolist() == expected()
+
+    born(*es[:3], x=1)
+    born(es[3], x=2)  # knows only itself
+    born(es[5], *world.entities.create_many(2), x=4)  # nobody
+    born(es[4], x=8)  # two who are there
+    world.person.destroy(world.person.lookup(es[3]))
+    born(es[3], x=16)
+    world.entities.destroy(es[0])
+    world.collect()
+    born(*world.entities.create_many(2), x=32)
+    assert world.person.data.far.any()

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.handles import NIL, IdArray, RowArray
-from ..managers.policies.networks import Network, ranges_of
+from ..base.handles import NIL, EntityArray, IdArray, RowArray
+from ..managers.policies.networks import Links, Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
 from ..world.queries.join_rows import JoinRows, member_row_array
@@ -32,7 +32,13 @@ _NOTHING_KEPT: Final[tuple[Any, Any, Any]] = (), (), None
 class NetworkRows:
     """Links of each row that asks: those of row i are `[starts[i] : starts[i + 1]]`."""
 
-    def __init__(self, starts: RowArray, rows: RowArray, links: RowArray) -> None:
+    def __init__(
+        self, starts: RowArray, rows: RowArray, links: RowArray, owners: EntityArray
+    ) -> None:
+        self.owners = owners
+        """Entities of the rows that ask."""
+        self.ask_each_other = False
+        """True if the same rows are asked, and links lead both ways."""
         self.starts = starts
         """Shape (asking + 1,)."""
         self.rows = rows
@@ -83,7 +89,11 @@ def network_of(
     now = asking[1], asked[1], *(rows for rows, _ in parts)
     stamp = [asking[0].version, asked[0].version, *(manager.version for _, manager in parts)]
     if known is None or stamp != versions or not all(map(_are_same, now, held)):
-        known = _linked_rows(network, links, asking, asked, parts)
+        ask_each_other = network.IS_MUTUAL and not parts and asking[0] is asked[0]
+        ask_each_other &= isinstance(asking[1], slice) and _are_same(asking[1], asked[1])
+        known = _extended(known, network, links, asking) if ask_each_other and known else None
+        known = known or _linked_rows(network, links, asking, asked, parts)
+        known.ask_each_other = ask_each_other
         index.kept[key] = now, stamp, known
     result: NetworkRows = known
     return result
@@ -106,7 +116,7 @@ def _are_same(rows: SourceRows, before: SourceRows) -> bool:
 
 def _linked_rows(
     network: Network,
-    links: Any,
+    links: Links,
     asking: Side,
     asked: Side,
     parts: tuple[tuple[SourceRows, Owned], ...],
@@ -124,7 +134,25 @@ def _linked_rows(
         ends = np.zeros(len(indices) + 1, np.intp)
         np.cumsum(is_asked, out=ends[1:])
         starts, numbers, link_rows = ends[starts], numbers[is_asked], link_rows[is_asked]
-    return NetworkRows(starts, numbers, link_rows)
+    return NetworkRows(starts, numbers, link_rows, owners.copy())
+
+
+def _extended(
+    known: NetworkRows, network: Network, links: Links, asking: Side
+) -> NetworkRows | None:
+    """Return the links of rows that ask each other, of which the first are those before, and the
+    others have no links; None if they are not. O(rows)."""
+    (manager, rows), count = asking, len(known.owners)
+    assert isinstance(rows, slice)
+    owners = owner_column(manager.data)[rows]
+    if not known.ask_each_other or not np.array_equal(owners[:count], known.owners):
+        return None
+    starts = ranges_of(network.end_entities, links, owners[count:])[0]
+    if starts[-1]:
+        return None
+    starts += known.starts[-1]
+    starts = np.concatenate((known.starts[:-1], starts))
+    return NetworkRows(starts, known.rows, known.links, owners.copy())
 
 
 def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> RowArray:
@@ -152,7 +180,8 @@ class LinkedPairs:
             np.cumsum(counts, out=starts[1:])
             places = (network.starts[chosen] - starts[:-1]).repeat(counts)
             places += np.arange(len(places))
-            network = NetworkRows(starts, network.rows[places], network.links[places])
+            links, owners = network.links[places], network.owners[chosen]
+            network = NetworkRows(starts, network.rows[places], links, owners)
         self._network = network
         self.asking = np.arange(len(network.starts) - 1)
         self.members = slice(None)
