@@ -419,7 +419,7 @@ class ScheduledCalls:
             if since < 0 or since % entry.get("every", 1):
                 continue
             if "set" in entry:
-                getattr(w, f"_{self._name}_{number + 1}")()
+                getattr(w, f"_set_{self._name}_{number}")()
                 continue
             home, _, reduction = entry.get("while", "").partition(".")
             for _ in range(entry["at_most"] if home else entry.get("times", 1)):

@@ -34,6 +34,29 @@ fields:
   mode: {type: "Mode[2]", tags: [render]}
   thing: object
 """
+SCHEDULE = """
+component: Mote
+fields: {place: "f32[2]", speed: "f32[2]", left: {type: u8, default: 3}}
+reductions:
+  fastest: {max: norm(speed)}
+  moving: {count: left > 0}
+kernels:
+  drift: {args: {share: f32}, steps: ["place += speed * f32(settings.dt) * share"]}
+  rest: {where: left > 0, steps: [left -= 1]}
+---
+world: Box
+settings: {dt: f64, counts: "i32[2]"}
+schedule:
+  step:
+    - {set: settings.dt, to: "1 / max(Mote.fastest(), 1)"}
+    - Mote.drift
+    - {set: "settings.counts[1]", to: i32(tick) * 10, every: 2, from: 1}
+    - {run: Mote.rest, times: 2}
+    - {run: [Mote.rest, Mote.drift], while: Mote.moving, at_most: 4}
+    - seen
+    - tick
+records: {seen: {fastest: {max: norm(Mote.speed)}}}
+"""
 POLICIES = """
 enum: Mode
 values: {off: 0, standby: 5, running: 300}
@@ -187,6 +210,14 @@ def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
     (schemas / "policies.yaml").write_text(text, encoding="utf-8")
     build(schemas, tmp_path / "package")
     run_pytest(tmp_path, "-p", "tests.support.fewer_examples", tmp_path / "package" / "tests")
+
+
+def test_schedules_of_all_kinds_pass_their_tests(tmp_path: Path) -> None:
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "box.yaml").write_text(SCHEDULE, encoding="utf-8")
+    build(schemas, tmp_path / "package")
+    run_pytest(tmp_path, tmp_path / "package" / "tests" / "test_world.py")
 
 
 @pytest.mark.parametrize("runtime", WAYS)
