@@ -16,12 +16,12 @@ from tests.house.floors import GENERATOR, LIBRARY, TESTING
 ROOT = Path(__file__).parents[2]
 NEEDED = {*sys.stdlib_module_names, "numpy"}
 EXTRAS = {
-    "compiled": {"numba"},
+    "compiled": {"numba", "llvmlite"},
     "shards": {"mpi4py"},
     "arrow": {"pyarrow"},
 }
 """Modules that may be imported besides, by folder of the library; compiled: by the modules'
-names."""
+names. numba needs llvmlite."""
 
 
 @cache

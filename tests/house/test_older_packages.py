@@ -73,9 +73,8 @@ NAME = "dust"
 
 
 def test_the_page_for_updates_has_each_interface() -> None:
-    rows = (ROOT / "docs" / "moving-on.md").read_text(encoding="utf-8").splitlines()
-    numbers = [int(row.split("|")[1]) for row in rows if row[:3].strip("| ").isdigit()]
-    assert numbers == [*range(1, ecsgen_runtime.INTERFACES[-1] + 1)]
+    page = (ROOT / "docs" / "moving-on.md").read_text(encoding="utf-8")
+    assert f"Interfaces 1 to {ecsgen_runtime.INTERFACES[-1]} came between" in page
 
 
 def imported(archive: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
