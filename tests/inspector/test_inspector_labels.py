@@ -235,7 +235,7 @@ def test_times_of_the_last_second() -> None:
     function = inspect.unwrap(type(world.boid).fly)
 
     def is_measured() -> bool:
-        return "stand_ins" in function.__code__.co_filename
+        return "stand-in" in function.__code__.co_filename
 
     with Inspected(world) as seen:
         fly = world.boid.fly  # taken before anybody looks

@@ -67,9 +67,15 @@ def _as_assumption(context: Any, row: Any) -> Any:
 
 
 @intrinsic_of(_as_assumption)
+def _assume_row(row: Any) -> Any:
+    """Return a number as it is."""
+    return row
+
+
+@jit(forceinline=True)
 def as_row(row: Any) -> Any:
     """Return a row, which is not negative: compiled code need not test whether it is."""
-    return row
+    return _assume_row(row)
 
 
 def _as_prefetch(context: Any, column: Any, row: Any) -> Any:
