@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -46,4 +47,4 @@ def pytest_terminal_summary(
 
 
 _MODULES = {f"{__package__}.{module.name}" for module in iter_modules([str(Path(__file__).parent)])}
-pytest.register_assert_rewrite(*_MODULES - {__name__})
+pytest.register_assert_rewrite(*_MODULES - sys.modules.keys())  # it warns of those

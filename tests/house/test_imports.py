@@ -62,6 +62,10 @@ def test_checked_runs_need_no_tools_of_tests() -> None:
     code = f"import sys, ecsgen.checked, ecsgen_testing; assert not {unwanted}, {unwanted}"
     code += "; ecsgen_testing.pytest_terminal_summary; assert 'pytest' in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+    tests = str(GENERATOR.parent / "generated" / "tests" / "test_static.py")
+    options = ["-W", "error", "--collect-only", "-q", "-p", "no:cacheprovider", tests]
+    code = f"import ecsgen.checked, pytest; raise SystemExit(pytest.main({options}))"
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize("folder", ["ecsgen", "generated"])
