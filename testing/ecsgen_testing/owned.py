@@ -306,9 +306,15 @@ class DirectRules(IndexedRules, OneRules):
     def holes_agree(self) -> None:
         present = [record is not None for record in self.table]
         assert self.manager.data.present.tolist() == present
+        m, fields = self.manager, self.subject.fields
+        calls = [m.row, m.destroy, m.entity, *(getattr(m, field.name) for field in fields)]
+        calls += [m.id_of] if hasattr(m, "id_of") else []
         for row in [row for row, used in enumerate(present) if not used][:2]:
-            refuses(StaleInstanceError, self.manager.row, row)
-            refuses(StaleInstanceError, self.manager.destroy, row)
+            for call in calls:
+                refuses(StaleInstanceError, call, row)
+            for field in fields:
+                refuses(StaleInstanceError, getattr(m, f"set_{field.name}"), row, field.sample(0))
+            refuses(StaleInstanceError, m.destroy_many, [row])
 
 
 class ManyRules(OwnedRules):
