@@ -13,7 +13,7 @@ def test_members_are_ascending_in_each_group(count: int, size: int) -> None:
     keys = np.random.default_rng(count + size).integers(0, count, size)
     keys[-2:] = count - 1
     starts, members = Bulk.group_by(keys, count)
-    assert (starts.dtype, members.dtype) == (np.intp, np.intp)
+    assert starts.dtype == members.dtype == np.dtype(np.intp)
     assert members.tolist() == sorted(range(size), key=lambda k: (keys[k], k))
     assert starts.tolist() == [0, *np.bincount(keys, minlength=count).cumsum().tolist()]
 
