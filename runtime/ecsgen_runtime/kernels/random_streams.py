@@ -27,12 +27,12 @@ _FIRST: Final = 0xBF58_476D_1CE4_E5B9
 _SECOND: Final = 0x94D0_49BB_1331_11EB
 _ALL: Final = (1 << 64) - 1
 
-_SHIFTS: Final = np.uint64(30), np.uint64(27), np.uint64(31)
-_FACTORS: Final = np.uint64(_FIRST), np.uint64(_SECOND)
+_SHIFTS: Final = [np.array(shift, np.uint64) for shift in (30, 27, 31)]
+"""As arrays without axes, with which ufuncs start sooner than with numbers."""
+_FACTORS: Final = [np.array(factor, np.uint64) for factor in (_FIRST, _SECOND)]
 _ELEVEN: Final = np.uint64(11)
 _TWELVE: Final = np.uint64(12)
 _HALF: Final = np.uint64(32)
-_FEW_WORDS: Final = 6
 
 
 def _mixed(number: int) -> int:
@@ -226,9 +226,6 @@ def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords)
 
 
 def _mix(word: DrawnWords, bits: DrawnWords) -> None:
-    if word.size <= _FEW_WORDS:  # numpy's calls would take longer
-        word.reshape(-1)[...] = np.array([*map(_mixed, word.ravel().tolist())], np.uint64)
-        return
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
         np.right_shift(word, shift, bits)
         np.bitwise_xor(word, bits, word)
