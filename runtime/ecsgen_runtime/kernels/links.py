@@ -33,11 +33,16 @@ class NetworkRows:
     """Links of each row that asks: those of row i are `[starts[i] : starts[i + 1]]`."""
 
     def __init__(
-        self, starts: RowArray, rows: RowArray, links: RowArray, owners: EntityArray
+        self,
+        starts: RowArray,
+        rows: RowArray,
+        links: RowArray,
+        owners: EntityArray,
+        ask_each_other: bool = False,
     ) -> None:
         self.owners = owners
         """Entities of the rows that ask."""
-        self.ask_each_other = False
+        self.ask_each_other = ask_each_other
         """True if the same rows are asked, and links lead both ways."""
         self.starts = starts
         """Shape (asking + 1,)."""
@@ -92,8 +97,7 @@ def network_of(
         ask_each_other = network.IS_MUTUAL and not parts and asking[0] is asked[0]
         ask_each_other &= isinstance(asking[1], slice) and _are_same(asking[1], asked[1])
         known = _extended(known, network, links, asking) if ask_each_other and known else None
-        known = known or _linked_rows(network, links, asking, asked, parts)
-        known.ask_each_other = ask_each_other
+        known = known or _linked_rows(network, links, asking, asked, parts, ask_each_other)
         index.kept[key] = now, stamp, known
     result: NetworkRows = known
     return result
@@ -120,6 +124,7 @@ def _linked_rows(
     asking: Side,
     asked: Side,
     parts: tuple[tuple[SourceRows, Owned], ...],
+    ask_each_other: bool,
 ) -> NetworkRows:
     manager, rows = asking
     owners = owner_column(manager.data)[rows if isinstance(rows, slice) else member_row_array(rows)]
@@ -134,7 +139,7 @@ def _linked_rows(
         ends = np.zeros(len(indices) + 1, np.intp)
         np.cumsum(is_asked, out=ends[1:])
         starts, numbers, link_rows = ends[starts], numbers[is_asked], link_rows[is_asked]
-    return NetworkRows(starts, numbers, link_rows, owners.copy())
+    return NetworkRows(starts, numbers, link_rows, owners.copy(), ask_each_other)
 
 
 def _extended(
@@ -152,7 +157,7 @@ def _extended(
         return None
     starts += known.starts[-1]
     starts = np.concatenate((known.starts[:-1], starts))
-    return NetworkRows(starts, known.rows, known.links, owners.copy())
+    return NetworkRows(starts, known.rows, known.links, owners.copy(), ask_each_other=True)
 
 
 def _numbers(manager: Owned, rows: SourceRows, entities: NDArray[np.uint64]) -> RowArray:
