@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Final
 
 from ecsgen.config import Backend
@@ -127,21 +128,29 @@ class ReducedCode(ReadCode):
 class ReadSettingCode(ReadCode):
     """A setting, in the one row of its column."""
 
-    ROW: Final = "self.settings._data"
-    """Expression for the columns of all settings."""
-
     def __init__(self, value: SettingValue) -> None:
         super().__init__(value)
-        head = f"{self.ROW}._{value.name.rpartition('.')[2]}"
-        self._column, self._number = f"{head}_column", f"{head}_cells[0]"
-        if value.type.is_time:
-            self._column += ".view(np.int64)"
-            self._number = f"{self._column}.item(0)"
+        self.row = "self.settings._data"
+        """Expression for the columns of all settings."""
+        self._name = value.name.rpartition(".")[2]
+
+    def read_from(self, row: str) -> ReadSettingCode:
+        """Return the code that reads the setting from `row`, where all settings have been found."""
+        code = copy(self)
+        code.row = row
+        return code
+
+    @property
+    def _column(self) -> str:
+        column = f"{self.row}._{self._name}_column"
+        return f"{column}.view(np.int64)" if self.type.is_time else column
 
     @property
     def checked(self) -> str:
         """Expression for the value, a number of Python."""
-        return self._number
+        if self.type.is_time:
+            return f"{self._column}.item(0)"
+        return f"{self.row}._{self._name}_cells[0]"
 
     @property
     def loop_expression(self) -> str:

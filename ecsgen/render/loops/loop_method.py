@@ -362,12 +362,13 @@ class ChunkLoop(KernelMethod):
 def _converted(arguments: Iterable[ArgumentCode]) -> list[str]:
     """Return the statements that check arguments, and convert them for loops; several settings are
     looked up together."""
-    shared = (argument for argument in arguments if not argument.each)
-    lines = [f"{argument.text} = {argument.loop_expression}" for argument in shared]
-    row = ReadSettingCode.ROW
-    if sum(row in line for line in lines) < 2:
-        return lines
-    return [f"_settings = {row}", *(line.replace(row, "_settings") for line in lines)]
+    codes = [argument for argument in arguments if not argument.each]
+    settings = [code for code in codes if isinstance(code, ReadSettingCode)]
+    lines = []
+    if len(settings) > 1:
+        lines.append(f"_settings = {settings[0].row}")
+        codes = [c.read_from("_settings") if isinstance(c, ReadSettingCode) else c for c in codes]
+    return lines + [f"{code.text} = {code.loop_expression}" for code in codes]
 
 
 def _call_text(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
