@@ -65,6 +65,21 @@ def always(run: Run) -> Prepare:
     return lambda: run
 
 
+def stepping(make: Callable[[], Run], steps: int) -> Prepare:
+    """Prepare a new program and some steps of it; `make` returns its step."""
+
+    def prepare() -> Run:
+        step = make()
+
+        def run() -> None:
+            for _ in range(steps):
+                step()
+
+        return run
+
+    return prepare
+
+
 def machine() -> str:
     """Return how busy this machine is, for those who read figures later."""
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""

@@ -17,8 +17,7 @@ import numpy as np
 from _arguments import BACKENDS, parsed
 from _missing_contenders import library
 from _package import SCHEMAS, packages
-from _timing import Case, table
-from models import stepping
+from _timing import Case, stepping, table
 
 
 def hand_written(heat: Any, drift: Any) -> None:
@@ -68,7 +67,7 @@ def cases(folder: Path, backends: list[Any]) -> Iterator[Case]:
             yield Case.of("cells do something for each other", len(cells), runs)
     for backend, package in packages(folder, backends, SCHEMAS / "royale.yaml").items():
         for count in (50, 500):
-            royale = {backend: stepping(partial(fight, package), (count,), 30)}
+            royale = {backend: stepping(partial(fight, package, count, seed=1), 30)}
             yield Case(f"battle royale, {count} fighters, a step", 30, royale)
 
 

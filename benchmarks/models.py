@@ -18,7 +18,7 @@ from typing import Any
 
 from _arguments import BACKENDS, parsed
 from _package import ROOT, packages
-from _timing import Case, Prepare, Run, table
+from _timing import Case, stepping, table
 
 from ecsgen.config import Backend
 
@@ -105,21 +105,6 @@ OURS: dict[str, Callable[..., Step]] = {
 }
 
 
-def stepping(make: Callable[..., Step], arguments: tuple[Any, ...], steps: int) -> Prepare:
-    """Prepare a new model and some steps of it."""
-
-    def prepare() -> Run:
-        step = make(*arguments, seed=1)
-
-        def run() -> None:
-            for _ in range(steps):
-                step()
-
-        return run
-
-    return prepare
-
-
 def cases(
     folder: Path, names: list[str], sizes: list[str], backends: list[Backend], steps: int
 ) -> Iterator[Case]:
@@ -129,7 +114,7 @@ def cases(
         for size in sizes:
             arguments = SIZES[name, size]
             runs = {
-                str(backend): stepping(partial(OURS[name], package), arguments, steps)
+                str(backend): stepping(partial(OURS[name], package, *arguments, seed=1), steps)
                 for backend, package in built.items()
             }
             yield Case(f"{name}, {size}, a step", steps, runs)

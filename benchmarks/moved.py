@@ -8,7 +8,8 @@ What is run is the code of the pages docs/from-*.md; NetLogo and Agents.jl are n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from _arguments import BACKENDS, parsed
 from _missing_contenders import library_or_none
 from _package import ROOT, packages
-from _timing import Case, Prepare, table
+from _timing import Case, stepping, table
 
 from ecsgen.config import Backend
 
@@ -38,21 +39,6 @@ def defined(text: str, package: Any = None) -> dict[str, Any]:
     return names
 
 
-def stepping(make: Callable[[int], Callable[[], object]], size: int, steps: int) -> Prepare:
-    """Prepare a new program and some steps of it."""
-
-    def prepare() -> Callable[[], None]:
-        step = make(size)
-
-        def run() -> None:
-            for _ in range(steps):
-                step()
-
-        return run
-
-    return prepare
-
-
 def cases(folder: Path, sizes: list[int], steps: int, backends: list[Backend]) -> Iterator[Case]:
     """Yield a case for each program and size."""
     for name in ("mesa", "esper", "numpy", "netlogo", "agents-jl"):
@@ -67,7 +53,7 @@ def cases(folder: Path, sizes: list[int], steps: int, backends: list[Backend]) -
         elif name in ("mesa", "esper") and library_or_none(name) is not None:
             makers[name] = defined(page["text"])["begin"]
         for size in sizes:
-            runs = {who: stepping(make, size, steps) for who, make in makers.items()}
+            runs = {who: stepping(partial(make, size), steps) for who, make in makers.items()}
             yield Case(f"{name}'s program, {size}, a step", steps, runs)
 
 

@@ -28,7 +28,7 @@ import _program_shooter
 from _arguments import parsed
 from _missing_contenders import MissingError, library_or_none, need_methods_in_c
 from _package import SCHEMAS, built
-from _timing import Case, Prepare, Run, machine, measure
+from _timing import Case, Prepare, Run, machine, measure, stepping
 
 from ecsgen.config import Backend
 
@@ -74,7 +74,7 @@ def scenes(packages: Packages, _: Any, count: int) -> Iterator[Part]:
     names = ("building", "a step", "killing a root")
     runs = (
         {name: of_each(make, lambda scene: scene.build(nodes)) for name, make in kinds.items()},
-        {name: stepping(make, nodes) for name, make in kinds.items()},
+        {name: moving(make, nodes) for name, make in kinds.items()},
         {
             name: of_each(partial(built_scene, make, nodes), lambda scene: scene.kill(0))
             for name, make in kinds.items()
@@ -120,17 +120,7 @@ def played(make: Callable[[], Any], method: str, times: int) -> Any:
 
 def playing(make: Callable[[], Any], method: str) -> Prepare:
     """Prepare a program; some frames in the midst of it are timed."""
-
-    def prepare() -> Run:
-        frame = getattr(played(make, method, FRAMES), method)
-
-        def run() -> None:
-            for _ in range(FRAMES):
-                frame()
-
-        return run
-
-    return prepare
+    return stepping(lambda: getattr(played(make, method, FRAMES), method), FRAMES)
 
 
 def acted(scene: Any, count: int) -> Any:
@@ -167,7 +157,7 @@ def of_each(make: Callable[[], Any], act: Callable[[Any], object]) -> Prepare:
     return prepare
 
 
-def stepping(make: Callable[[], Any], nodes: list[_program_scene.Made]) -> Prepare:
+def moving(make: Callable[[], Any], nodes: list[_program_scene.Made]) -> Prepare:
     """Prepare a scene; steps are timed."""
 
     def prepare() -> Run:

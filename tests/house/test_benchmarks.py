@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
 TINY: dict[str, tuple[str, ...]] = {
-    "archetypes.py": ("--rows", "100", "--rounds", "1"),
-    "arrow.py": ("--rows", "100", "--rounds", "1"),
     "build_scaling.py": ("1",),
     "changes.py": ("--rows", "300", "--rounds", "1", "--creations", "20"),
     "compare.py": (
@@ -37,7 +35,6 @@ TINY: dict[str, tuple[str, ...]] = {
     "policies.py": CALLS,
     "records.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "programs.py": ("--sizes", "40", "--rounds", "1"),
-    "schedules.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
     "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),
     "shards.py": ("--rows", "60", "--rounds", "1", "--backends", "numpy"),
     "shards_flock.py": (
@@ -46,12 +43,9 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "snapshots.py": ("--rows", "100"),
     "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
-    "index.py": ("--rows", "200", "--rounds", "1"),
-    "network.py": ("--nodes", "50", "--links", "90", "--rounds", "1", "--backends", "numpy"),
-    "settings.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
+    "goals.py": ("--sizes", "200", "--links", "90", "--rounds", "1", "--backends", "numpy"),
     "turns.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
     "language.py": ("--rounds", "1", "--backends", "numpy"),
-    "sweeps.py": ("--runs", "4", "--rounds", "1"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
 DRAWING = ("simulate.py", "systems.py")
