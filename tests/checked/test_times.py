@@ -19,12 +19,18 @@ kernels:
   bounce: {steps: [speed = -speed]}
 reductions: {farthest: {max: at}}
 ---
+component: Part
+fields: {angle: f64}
+---
 world: Room
-queries: {bodies: {all: [Body]}}
+archetypes: {components: [Part]}
+queries: {bodies: {all: [Body]}, parts: {all: [Part]}}
 kernels:
   drift: {over: Body, args: {dt: f64}, steps: ["Body.at += Body.speed * dt"]}
   slow: {over: Body, steps: ["Body.speed *= 0.5"]}
   look: {over: bodies, turns: rows, steps: ["Body.at += 1"]}
+  leave: {over: bodies, where: Body.at > 100, steps: [die()]}
+  spin: {over: parts, steps: ["Part.angle += 1"]}
 records: {places: {far: {max: Body.at}}}
 schedule: {step: [drift, slow, look, Body.bounce, places, tick]}
 """
@@ -51,6 +57,11 @@ def test_table(world: Any) -> None:
         world.body.bounce(rows=[0, 2])
         world.body.bounce(rows=[True, False, False])
         twin.step(dt=1.0)
+        world.archetypes.create([sys.modules["timed_room"].Part], n=5)
+        world.body.data.at[0] = 101
+        world.leave()
+        world.leave()
+        world.spin()
     world.step(dt=1.0)
     table = times.table()
     listed = {(t.name, t.within): (t.calls, t.rows) for t in table}
@@ -62,6 +73,8 @@ def test_table(world: Any) -> None:
         ("places", "step"): (2, 0),
         ("Body.farthest", ""): (2, 6),
         ("Body.bounce", ""): (2, 3),
+        ("leave", ""): (2, 5),  # those who left are counted once
+        ("spin", ""): (1, 5),
     }
     assert [t.seconds for t in table] == sorted((t.seconds for t in table), reverse=True)
     (whole_step,) = (t for t in table if t.name == "step")

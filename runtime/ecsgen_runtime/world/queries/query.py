@@ -208,10 +208,10 @@ class QueryJoin:
         "_arrays",
         "_living",
         "_members",
-        "_result",
         "any_of",
         "data",
         "entities",
+        "latest",
         "none_of",
         "optional",
         "required",
@@ -238,7 +238,8 @@ class QueryJoin:
         self.data: tuple[Any, ...] = ()
         """The `data` of each member's manager, once there was a match."""
         self._arrays: tuple[NDArray[Any], ...] | None = None
-        self._result = QueryMatch(0, -1, [], None)
+        self.latest = QueryMatch(0, -1, [], None)
+        """The last match, which a change makes out of date."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy without what is kept."""
@@ -255,7 +256,7 @@ class QueryJoin:
 
     def known(self) -> int | None:
         """Return the number of entities if it is known without a join; O(components)."""
-        return self._result.count if self.changes() == self.state else None
+        return self.latest.count if self.changes() == self.state else None
 
     def bound(self) -> int:
         """Return the maximal number of entities; O(components)."""
@@ -297,7 +298,7 @@ class QueryJoin:
         state = free.head + free.count + entities.n_retired
         for data in self.data:
             state += data.version
-        return self._result if state == self.state else self._match_again()
+        return self.latest if state == self.state else self._match_again()
 
     def changes(self) -> int:
         """Return the number of changes and despawns so far."""
@@ -307,12 +308,12 @@ class QueryJoin:
     def _match_again(self) -> QueryMatch:
         self.state = -1  # in case there is no memory for a match
         self._arrays = None
-        self._result = QueryMatch(0, -1, [], None)
+        self.latest = QueryMatch(0, -1, [], None)
         self.data = tuple(member.manager.data for member in self._members)
         state = self.changes()
-        self._result = self._join()
+        self.latest = self._join()
         self.state = state
-        return self._result
+        return self.latest
 
     def _owners(self, match: QueryMatch) -> EntityArray:
         if match.entities is not None:
@@ -513,3 +514,8 @@ class RowQuery(QueryBase[RowsT, RowT]):
             yield row
         if self._join.changes() != state:
             raise changed_during_iteration_error()
+
+
+def join_of(query: RowQuery[Any, Any]) -> QueryJoin:
+    """Return the join that finds a query's rows."""
+    return query._join
