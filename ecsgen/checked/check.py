@@ -17,11 +17,11 @@ from ecsgen_runtime.kernels.blocks import SelectedRows
 from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
 from ecsgen_runtime.values.time_fields import DatetimeField, TimedeltaField
 from ecsgen_runtime.world.world_base import WorldBase
-from ecsgen_testing.reference import reductions
+from ecsgen_testing.reference import reduced_values
+from ecsgen_testing.reference.naive_world import Row, World
 from ecsgen_testing.reference.schema import Field, Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
 from ecsgen_testing.reference.values import Value, dtype_of
-from ecsgen_testing.reference.world import Row, World
 from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
 from numpy.typing import ArrayLike
 
@@ -298,8 +298,8 @@ class Check:
         compiled = self._compile_reduction(reduction, written)
         self._look_at_read(copy, compiled.read, known)
         self._begin(name, copy)
-        reading = reductions.reading_of(copy, reduction)
-        actors = reductions.actors_to_count if reduction.home else _present
+        reading = reduced_values.reading_of(copy, reduction)
+        actors = reduced_values.actors_to_count if reduction.home else _present
         with np.errstate(all="ignore"):
             for actor in actors(copy, reduction):
                 compiled.look(Scope(reading, actor, 0, {}))
@@ -311,7 +311,7 @@ def has_time(world: WorldModel) -> bool:
 
 
 def _present(copy: World, reduction: Reduction) -> Any:
-    return reductions.present_actors(copy, reduction.over)
+    return reduced_values.present_actors(copy, reduction.over)
 
 
 def _type_text(sample: Value) -> str:

@@ -14,7 +14,9 @@ from ecsgen_testing.reference import values
 from ecsgen_testing.reference.draws import DRAWS
 from ecsgen_testing.reference.effects import Effects
 from ecsgen_testing.reference.expressions import SIGNS, ExpressionCompiler
-from ecsgen_testing.reference.operations import arithmetic, operation
+from ecsgen_testing.reference.kernel_steps import CompiledKernel, Signal, Step, StepCompiler
+from ecsgen_testing.reference.naive_world import Row, World
+from ecsgen_testing.reference.operation_values import arithmetic, operation
 from ecsgen_testing.reference.questions import Gather
 from ecsgen_testing.reference.run import Run
 from ecsgen_testing.reference.schema import Kernel, Reduction
@@ -27,9 +29,7 @@ from ecsgen_testing.reference.scopes import (
     Scope,
     whole,
 )
-from ecsgen_testing.reference.statements import CompiledKernel, Signal, Step, StepCompiler
 from ecsgen_testing.reference.values import NUMBERS, Value, binary
-from ecsgen_testing.reference.world import Row, World
 
 from ecsgen.checked.findings import Kinds, cast_kinds, is_lost, operation_kinds
 from ecsgen.checked.methods import Written

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 from ecsgen_testing.reference.effects import Effects
 from ecsgen_testing.reference.expressions import ExpressionCompiler
+from ecsgen_testing.reference.kernel_steps import Signal, Step
+from ecsgen_testing.reference.naive_world import Row
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.scopes import Expression, Names, Scope
-from ecsgen_testing.reference.statements import Signal, Step
 from ecsgen_testing.reference.values import Value
-from ecsgen_testing.reference.world import Row
 
 from ecsgen.checked.findings import KINDS, CheckError, Finding, Kinds, described
 from ecsgen.checked.schema_texts import UNREAD, Condition, Order, Statement, filled, plain

@@ -10,12 +10,12 @@ from typing import Final
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints, operations
-from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.neighbour_aggregates import begins_with_other, first_name, no_neighbours
 from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
 from ecsgen.kernels.random_numbers import numbering
 from ecsgen.kernels.scope import Scope, make_silent_error
+from ecsgen.kernels.structural_steps import CommandChecker
 from ecsgen.kernels.type_checker import TypeChecker, unsupported
 from ecsgen.kernels.type_rules import (
     Operand,

@@ -5,8 +5,8 @@ from math import inf
 from typing import Final
 
 from ecsgen.model import Component
-from ecsgen.policies.placement import CHECK_ROW
 from ecsgen.policies.policy import Document, Loss, Methods, Policy
+from ecsgen.policies.row_placement import CHECK_ROW
 
 
 def _settings(component: Component) -> str:

@@ -28,10 +28,10 @@ from ecsgen.schema.names import (
     settings_class,
 )
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
-from ecsgen.schema.requirements import check_requirements
-from ecsgen.schema.schedules import check_schedules
-from ecsgen.schema.settings import build_settings, with_settings
-from ecsgen.schema.shards import check_ghost_fields, check_references, check_shard_names
+from ecsgen.schema.requires_key import check_requirements
+from ecsgen.schema.schedule_checks import check_schedules
+from ecsgen.schema.settings_keys import build_settings, with_settings
+from ecsgen.schema.shards_key import check_ghost_fields, check_references, check_shard_names
 from ecsgen.schema.type_parser import TypeScope
 from ecsgen.schema.world import build_world, find_valid_sources
 

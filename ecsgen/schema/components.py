@@ -29,11 +29,11 @@ from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default, empty_default
 from ecsgen.schema.derived_values import type_derived_values
 from ecsgen.schema.document_specs import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
-from ecsgen.schema.grids import build_grid, build_occupancy
+from ecsgen.schema.grid_keys import build_grid, build_occupancy
 from ecsgen.schema.kernel_declarations import build_kernel, build_reduction
 from ecsgen.schema.kernel_typing import InvalidNames
 from ecsgen.schema.names import DERIVED_CLASSES, FIELD_NAMES, check_member, module_name
-from ecsgen.schema.networks import build_network, mark_ends
+from ecsgen.schema.network_key import build_network, mark_ends
 from ecsgen.schema.policy_keys import check_policies
 from ecsgen.schema.type_parser import TypeScope, parse_type
 from ecsgen.schema.validation import BadValueError

@@ -36,7 +36,7 @@ from ecsgen.model import (
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program, ReductionProgram, effects_of, expressions_of
 from ecsgen.model.types import Type
-from ecsgen.schema import neighbourhoods
+from ecsgen.schema import near_key
 from ecsgen.schema.kernel_declarations import (
     find_identity_column,
     find_key_field,
@@ -53,7 +53,7 @@ def type_kernel(
     kernel: Kernel,
     scope: Scope,
     default_stream: tree.FieldValue | NoDraws,
-    context: neighbourhoods.NeighbourContext,
+    context: near_key.NeighbourContext,
     types: TypeScope,
 ) -> Kernel:
     """Return the kernel with its program; reports at most one error per text.
@@ -65,7 +65,7 @@ def type_kernel(
     turn_key = _turn_key(kernel, scope)
     scope.arguments = _arguments(kernel, types)
     scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    nears = neighbourhoods.neighbourhoods(kernel, context, scope)
+    nears = near_key.neighbourhoods(kernel, context, scope)
     if _names_parent(kernel, scope):
         refusal = "a kernel that reads 'parent' cannot use references to other rows"
         scope.reference_scope = replace(scope.reference_scope, refusal=refusal)
@@ -87,8 +87,8 @@ def type_kernel(
         kernel, scope, where, steps, stream_field if drawn else None, nears, turn_key
     )
     program = replace(program, turn_count=turn_count)
-    neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
-    neighbourhoods.check_own_networks(kernel, program, context, scope.diagnostics)
+    near_key.check_row_fields(kernel, program, scope.diagnostics)
+    near_key.check_own_networks(kernel, program, context, scope.diagnostics)
     if program.runs_by_level:
         _check_levels(kernel, program, scope.diagnostics)
     return replace(kernel, program=program)
@@ -117,7 +117,7 @@ def _steps(
     scope.later = frozenset(
         names - scope.own_names.keys() - scope.arguments.keys() - scope.invalid_names - unassigned
     )
-    neighbourhoods.check_neighbour_names(assigned_names(parsed), scope)
+    near_key.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
     checker = StepChecker(scope, kernel.at_most, _why_no_loops(kernel, scope))
     steps, drawn = checker.steps(parsed, drawn)
@@ -424,7 +424,7 @@ def type_component_kernels(
     commands = CommandScope(refusal=_NO_COMMANDS, hint=references.of_the_world)
     refusal = "reductions cannot refer to other rows"
     no_references = replace(references, refusal=refusal, hint=_BY_A_KERNEL)
-    context = neighbourhoods.make_component_context(component, components, diagnostics)
+    context = near_key.make_component_context(component, components, diagnostics)
     stream = find_stream_column(component)
     kernels = (type_kernel(k, scope(False), stream, context, types) for k in component.kernels)
     for reduction in component.reductions:
@@ -507,7 +507,7 @@ def type_world_kernels(names: WorldScopes) -> World:
             continue
         scope = names.scope_over(kernel.over)
         members = scope.components
-        scope.owner_component = neighbourhoods.find_owner_component(members)
+        scope.owner_component = near_key.find_owner_component(members)
         scope.identity = next(
             (find_identity_column(component, name) for name, component in members.items()), None
         )
@@ -516,7 +516,7 @@ def type_world_kernels(names: WorldScopes) -> World:
         owners = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
         component = members.get(kernel.over)
         stream = owners if component is None else find_stream_column(component, kernel.over)
-        context = neighbourhoods.make_world_context(world, components, names.sources, scope)
+        context = near_key.make_world_context(world, components, names.sources, scope)
         kernels.append(type_kernel(kernel, scope, stream, context, names.types))
     schedules = tuple(
         (name, tuple(_typed_entry(names, e, f"schedule.{name}.{k}") for k, e in enumerate(entries)))

@@ -11,7 +11,7 @@ from ecsgen.model import SETTINGS, Bundle, Kernel, Mark, Query, ScheduleEntry, S
 from ecsgen.policies import field_words
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
-from ecsgen.schema.grids import check_grids
+from ecsgen.schema.grid_keys import check_grids
 from ecsgen.schema.kernel_declarations import build_kernel
 from ecsgen.schema.names import (
     CHUNK_NAMES,
@@ -24,7 +24,7 @@ from ecsgen.schema.names import (
     module_name,
 )
 from ecsgen.schema.policy_keys import format_key, is_set, resolve_components
-from ecsgen.schema.shards import GENERATION_BITS, build_shards
+from ecsgen.schema.shards_key import GENERATION_BITS, build_shards
 from ecsgen.schema.type_parser import TypeScope
 
 _NAMED: Final = {

@@ -15,9 +15,9 @@ from ecsgen_runtime.base.errors import EcsError
 from ecsgen_runtime.base.handles import NIL, EntityArray
 from numpy.typing import NDArray
 
+from .reference.grid_geometry import FIRST_CELL
 from .reference.neighbours import Hood
 from .reference.schema import SETTINGS, Component, Field, Kernel, Reduction, Schema
-from .reference.spaces import FIRST_CELL
 from .reference.values import TIMES, dtype_of, value
 from .reference.world_copy import chunks_of, column_of, columns_of, manager_of, rows_of
 

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .drawn_worlds import DrawnWorld, tame_numbers
+from .reference.kernel_steps import compile_kernel
+from .reference.naive_world import World
 from .reference.neighbours import Hood
-from .reference.reductions import column_values, counted_places, reduced, row_values, table_rows
+from .reference.reduced_values import column_values, counted_places, reduced, row_values, table_rows
 from .reference.run import Run, setter
 from .reference.schema import Kernel, Reduction, Schema
 from .reference.scopes import Scope
-from .reference.statements import compile_kernel
 from .reference.values import NUMBERS, Value, dtype_of
-from .reference.world import World
 from .reference.world_changes import apply_run, write_column
 from .reference.world_copy import copied_world, manager_of, rows_of, stacked
 from .state_machine import SEARCH as SEARCH

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from .common_cases import Cases
-from .reference.random_numbers import MASK, call_key
+from .reference.random_words import MASK, call_key
 from .subject import COPIES
 
 

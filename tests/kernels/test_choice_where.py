@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.random_numbers import call_key, row_stem, word
+from ecsgen_testing.reference.random_words import call_key, row_stem, word
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
-from ecsgen_testing.reference.world import World
 from ecsgen_testing.reference.world_copy import stacked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.random_numbers import call_key, row_stem, unit_number, word
+from ecsgen_testing.reference.random_words import call_key, row_stem, unit_number, word
 
 from ecsgen.config import BACKENDS
 from tests.support.world_package import world_package

@@ -18,7 +18,7 @@ from ecsgen_runtime.kernels.random_streams import (
     normal_into,
 )
 from ecsgen_runtime.tables.bulk import Tuning
-from ecsgen_testing.reference import random_numbers
+from ecsgen_testing.reference import random_words
 from ecsgen_testing.reference.run import call
 from numpy.typing import NDArray
 
@@ -181,8 +181,8 @@ def test_as_the_judge_says(packages: Any, backend: int) -> None:
 
 def first_words(name: str, who: Any) -> list[int]:
     """Words of rows in the first call with seed 3."""
-    key = random_numbers.call_key(3, name, 0)
-    return [random_numbers.word(random_numbers.row_stem(int(row_key), key), 0) for row_key in who]
+    key = random_words.call_key(3, name, 0)
+    return [random_words.word(random_words.row_stem(int(row_key), key), 0) for row_key in who]
 
 
 def normal(word: int) -> float:
@@ -196,7 +196,7 @@ def test_who_is_the_entity_the_id_or_the_key(packages: Any, backend: int) -> Non
     w.seed = 3
 
     def randoms(name: str, who: Any) -> list[float]:
-        return [random_numbers.unit_number(word) for word in first_words(name, who)]
+        return [random_words.unit_number(word) for word in first_words(name, who)]
 
     w.item.roll()
     ids = w.item.id_of_many(np.arange(24))
@@ -317,9 +317,9 @@ def test_words_are_as_promised() -> None:
     assert name_hash("foobar") == 0x85944171F73967E8
     # SplitMix64 from 1234567, as published with the generator.
     step = 0x9E3779B97F4A7C15
-    words = [random_numbers.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
+    words = [random_words.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
     assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
-    key = random_numbers.mix((random_numbers.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
+    key = random_words.mix((random_words.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
     assert int(call_key(5, name_hash("Body.shake"), 2)) == key
 
 
@@ -367,8 +367,8 @@ def test_draws_for_python_code(packages: Any) -> None:
 
     def stems(seed: int, stream: int, tick: int) -> list[int]:
         step = 0x9E3779B97F4A7C15
-        key = random_numbers.mix((random_numbers.mix(seed ^ stream) + tick * step) % 2**64)
-        return [random_numbers.mix(entity_key ^ key) for entity_key in keys.tolist()]
+        key = random_words.mix((random_words.mix(seed ^ stream) + tick * step) % 2**64)
+        return [random_words.mix(entity_key ^ key) for entity_key in keys.tolist()]
 
     for how, numbers in (
         ("random", draws.uniform(keys, 7, 3, 4, seed=9)),
@@ -376,8 +376,8 @@ def test_draws_for_python_code(packages: Any) -> None:
     ):
         assert numbers.shape == (3, 4)
         assert numbers.dtype == np.float64
-        words = [[random_numbers.word(stem, j) for j in range(4)] for stem in stems(9, 3, 7)]
-        make = normal if how == "normal" else random_numbers.unit_number
+        words = [[random_words.word(stem, j) for j in range(4)] for stem in stems(9, 3, 7)]
+        make = normal if how == "normal" else random_words.unit_number
         wanted = [list(map(make, of_row)) for of_row in words]
         assert np.allclose(numbers, wanted, rtol=0, atol=1e-12)
     first = draws.bits(keys, 7, 3, seed=9)
@@ -389,7 +389,7 @@ def test_draws_for_python_code(packages: Any) -> None:
     assert draws.bits(keys, 7, count=0).shape == (3, 0)
     assert draws.bits([], 7).shape == (0,)
     children = draws.child_keys(keys, 7, 2)
-    word = random_numbers.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
+    word = random_words.mix((stems(2, 2**32 - 1, 7)[0] + 0x9E3779B97F4A7C15) % 2**64)
     assert int(children[0]) == word
     assert packages[1][1].Draws.child_keys(keys, 7, 2).tolist() == children.tolist()
 

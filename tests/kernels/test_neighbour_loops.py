@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.random_numbers import (
+from ecsgen_testing.reference.random_words import (
     call_key,
     pass_number,
     row_stem,

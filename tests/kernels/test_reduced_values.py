@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from ecsgen_testing.reference.reductions import column_values, table_rows
+from ecsgen_testing.reference.naive_world import World
+from ecsgen_testing.reference.reduced_values import column_values, table_rows
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.world import World
 from ecsgen_testing.reference.world_copy import copied_world, stacked
 
 from ecsgen.cli import ecsgen

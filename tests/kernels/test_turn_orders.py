@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.random_numbers import MASK, call_key, mix, row_stem, unit_number, word
+from ecsgen_testing.reference.random_words import MASK, call_key, mix, row_stem, unit_number, word
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL as CELL
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.spaces import FIRST_CELL as CELL
-from ecsgen_testing.reference.world import World
 
 from tests.reference.test_by_hand import owners
 from tests.reference.test_language_by_hand import game, ks

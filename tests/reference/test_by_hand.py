@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.reductions import (
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL as CELL
+from ecsgen_testing.reference.grid_geometry import Grid
+from ecsgen_testing.reference.naive_world import Row, World
+from ecsgen_testing.reference.reduced_values import (
     column_values,
     reduced,
     row_values,
@@ -14,10 +17,7 @@ from ecsgen_testing.reference.reductions import (
 )
 from ecsgen_testing.reference.run import call, step
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.spaces import FIRST_CELL as CELL
-from ecsgen_testing.reference.spaces import Grid
 from ecsgen_testing.reference.values import value
-from ecsgen_testing.reference.world import Row, World
 
 from tests.support.reference_schemas import read
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Kernel
-from ecsgen_testing.reference.world import World
 from numpy.random import default_rng
 
 from ecsgen.config import BACKENDS, Backend

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.world import World
 
 from tests.reference.test_by_hand import index, word
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.world import World
 
 NODE = {"fields": {"k": "i64", "n": "i64", "best": "entity", "on": "bool"}}
 KNOWS = {

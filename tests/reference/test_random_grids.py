@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from ecsgen_runtime.base.errors import FullCellError
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL, Grid
 from ecsgen_testing.reference.schema import Kernel
-from ecsgen_testing.reference.spaces import FIRST_CELL, Grid
 from numpy.random import Generator, default_rng
 
 from ecsgen.config import BACKENDS, Backend

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.reductions import column_values
+from ecsgen_testing.reference.naive_world import World
+from ecsgen_testing.reference.reduced_values import column_values
 from ecsgen_testing.reference.run import call, step
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.world import World
 
 from tests.reference.test_by_hand import index, owners, word
 from tests.reference.test_language_by_hand import NODE, game, gone, ks, unit, within

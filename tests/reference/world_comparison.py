@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL
+from ecsgen_testing.reference.naive_world import Change, Row, World
 from ecsgen_testing.reference.run import Run
 from ecsgen_testing.reference.schema import Component, Field, Kernel, Schema
-from ecsgen_testing.reference.spaces import FIRST_CELL
 from ecsgen_testing.reference.values import TIMES
-from ecsgen_testing.reference.world import Change, Row, World
 from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import Generator
 

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import numpy as np
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.schema import Field, Kernel
-from ecsgen_testing.reference.spaces import FIRST_CELL
 from ecsgen_testing.reference.values import value
-from ecsgen_testing.reference.world import World
 from ecsgen_testing.reference.world_copy import (
     column_of,
     copied_world,

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import random_numbers
+from . import random_words
 from .neighbours import Neighbour
 from .scopes import Compiler, Expression, Scope
 from .values import Value, binary, cast, value
 
 DISTRIBUTIONS: dict[str, tuple[str, Callable[[int, float], float]]] = {
-    "exponential": ("f64", random_numbers.exponential_number),
-    "poisson": ("i64", random_numbers.poisson_number),
-    "bernoulli": ("bool", random_numbers.is_below),
+    "exponential": ("f64", random_words.exponential_number),
+    "poisson": ("i64", random_words.poisson_number),
+    "bernoulli": ("bool", random_words.is_below),
 }
 DRAWS: Final = ("random", "normal", "uniform", "randrange", *DISTRIBUTIONS)
 
@@ -38,15 +38,15 @@ class DrawCompiler(Compiler):
         numbers = range(first, first + math.prod(shape))
 
         def words(scope: Scope) -> list[int]:
-            return [random_numbers.word(scope.stem, j) for j in numbers]
+            return [random_words.word(scope.stem, j) for j in numbers]
 
         def below(scope: Scope) -> Value:
             limits = np.broadcast_to(operands[0](scope).data, shape).ravel().tolist()
             pairs = zip(words(scope), limits, strict=True)
-            cells = [random_numbers.number_below(*pair) for pair in pairs]
+            cells = [random_words.number_below(*pair) for pair in pairs]
             return value("i64", np.reshape(cells, shape))
 
-        make = random_numbers.normal_number if name == "normal" else random_numbers.unit_number
+        make = random_words.normal_number if name == "normal" else random_words.unit_number
 
         def numbers_of(scope: Scope) -> Value:
             return value("f64", np.reshape([make(word) for word in words(scope)], shape))
@@ -100,5 +100,5 @@ class DrawCompiler(Compiler):
 
 def one_of(scope: Scope, number: int, candidates: Sequence[Any]) -> Any:
     """Return one of the candidates by chance; None if there are none."""
-    word = random_numbers.word(scope.stem, number)
-    return candidates[random_numbers.number_below(word, len(candidates))] if candidates else None
+    word = random_words.word(scope.stem, number)
+    return candidates[random_words.number_below(word, len(candidates))] if candidates else None

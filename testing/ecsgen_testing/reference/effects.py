@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
 from typing import TypeAlias
 
+from .naive_world import Change, Row, Spawn, World
 from .neighbours import Surroundings
 from .schema import SETTINGS, Kernel
 from .scopes import Index, Names, Scope
 from .values import Value, binary, replaced, value
-from .world import Change, Row, Spawn, World
 
 Message: TypeAlias = tuple[Row, str, Index, str, Value]
 """A row, a field, the index of an element, the operator and the operand."""

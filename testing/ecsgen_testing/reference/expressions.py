@@ -10,8 +10,9 @@ from functools import partial, reduce
 
 from . import values
 from .draws import DRAWS
+from .naive_world import Row
 from .neighbours import Hood, candidates
-from .operations import (
+from .operation_values import (
     arithmetic,
     conditional,
     connected,
@@ -26,7 +27,6 @@ from .questions import QUESTIONS, QuestionCompiler
 from .schema import SETTINGS
 from .scopes import Expression, FindRow, Index, Names, Place, Scope
 from .values import NUMBERS, Value, cast, value
-from .world import Row
 
 SIGNS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
 SIGNS |= {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}

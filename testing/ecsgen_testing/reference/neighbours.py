@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 import numpy as np
 
+from .grid_geometry import FIRST_CELL, Coords, Space, hex_steps
+from .naive_world import Actor, Row, World
 from .schema import Component, Kernel, Near, Reduction, Schema
 from .sight import Sight
-from .spaces import FIRST_CELL, Coords, Space, hex_steps
 from .values import Value, dot, dtype_of, floating, typed, value
-from .world import Actor, Row, World
 
 
 @dataclass(frozen=True, slots=True)

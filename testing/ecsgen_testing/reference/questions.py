@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from . import values
 from .draws import DrawCompiler, one_of
 from .neighbours import Hood
-from .random_numbers import unit_number, word
+from .random_words import unit_number, word
 from .scopes import Compiler, Evaluate, Expression, Scope
 from .values import Value, assigned, cast, gathered, value
 

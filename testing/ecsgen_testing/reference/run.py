@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import random_numbers
+from . import random_words
 from .effects import Effects
-from .reductions import reduced_value
+from .kernel_steps import CompiledKernel, compile_kernel
+from .naive_world import Actor, Row, World
+from .reduced_values import reduced_value
 from .schema import SETTINGS, Kernel, Schema
 from .scopes import Scope
-from .statements import CompiledKernel, compile_kernel
 from .values import Value, value
-from .world import Actor, Row, World
 
 
 def call(
@@ -106,7 +106,7 @@ class Run(Effects):
         number = world.calls.get(kernel.name, 0)
         world.calls[kernel.name] = number + 1
         seed = world.seeds.get(kernel.home, 0)
-        self.key = random_numbers.call_key(seed, kernel.name, number)
+        self.key = random_words.call_key(seed, kernel.name, number)
         self.scopes = [
             Scope(self, actor, 0, {argument: numbers[k] for argument, numbers in each.items()})
             for k, actor in enumerate(actors)
@@ -163,7 +163,7 @@ class Run(Effects):
         """Return the rows in the order in which they run."""
         kernel, scopes, order = self.kernel, self.scopes, self._compiled.order
         if kernel.turns == "random":
-            return sorted(scopes, key=lambda s: random_numbers.word(self._begin(s).stem, 0))
+            return sorted(scopes, key=lambda s: random_words.word(self._begin(s).stem, 0))
         if order is not None:
             scopes = [scopes[k] for k in np.argsort(self._rows)]  # ties are in row order
             numbers = {scope: order(scope).one for scope in scopes}
@@ -178,8 +178,8 @@ class Run(Effects):
         """Return a candidate by chance for each turn."""
         count = self.kernel.turn_count
         turns = range(1, (self.arguments[count].one if isinstance(count, str) else count) + 1)
-        words = [random_numbers.word(random_numbers.row_stem(t, self.key), 0) for t in turns]
-        numbers = [random_numbers.number_below(word, len(candidates)) for word in words]
+        words = [random_words.word(random_words.row_stem(t, self.key), 0) for t in turns]
+        numbers = [random_words.number_below(word, len(candidates)) for word in words]
         return [candidates[number] for number in numbers] if candidates else []
 
 

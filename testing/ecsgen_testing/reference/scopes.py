@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from .naive_world import Actor, Row
 from .neighbours import Hood, Neighbour, Surroundings
-from .random_numbers import pass_number, row_stem
+from .random_words import pass_number, row_stem
 from .schema import Field, Kernel, Reduction, Schema
 from .values import Value
-from .world import Actor, Row
 
 
 class Scope:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .naive_world import Actor, Row, World
 from .schema import SETTINGS, Kernel, Reduction
 from .values import Value
-from .world import Actor, Row, World
 
 
 class Sight:

@@ -8,9 +8,9 @@ import numpy as np
 from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatch, SpawnKind
 from numpy.typing import NDArray
 
+from .naive_world import Change, Row, Spawn, World
 from .run import Run
 from .schema import SETTINGS
-from .world import Change, Row, Spawn, World
 from .world_copy import chunks_of, columns_of, manager_of, rows_of, stacked
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from ecsgen_runtime.base.handles import NIL
 from numpy.typing import NDArray
 
+from .naive_world import Row, World
 from .schema import Field, Schema
 from .values import Value, dtype_of, value
-from .world import Row, World
 
 
 def manager_of(world: Any, schema: Schema, name: str) -> Any:

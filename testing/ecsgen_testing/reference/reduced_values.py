@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .expressions import ExpressionCompiler
+from .naive_world import Actor, World
 from .neighbours import Surroundings
 from .schema import Reduction, Schema
 from .scopes import Expression, Names, Scope
 from .values import Value, reduced_type, settled, value
-from .world import Actor, World
 
 _MASK = 2**64 - 1
 

@@ -17,7 +17,7 @@ from ecsgen.model import SETTINGS, Component, DerivedValue, Field, Kernel, Mark,
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program
 from ecsgen.model.types import Type
-from ecsgen.schema.grids import hexagon_message
+from ecsgen.schema.grid_keys import hexagon_message
 
 Members = Mapping[str, Component]
 """Components by their name in a kernel: OWN, or in the world the component's name."""

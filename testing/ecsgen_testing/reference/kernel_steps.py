@@ -14,11 +14,11 @@ import numpy as np
 
 from .effects import Effects
 from .expressions import SIGNS, ExpressionCompiler
-from .operations import arithmetic, constant
+from .naive_world import Cells, Change, Row
+from .operation_values import arithmetic, constant
 from .schema import Kernel, Schema
 from .scopes import Evaluate, Expression, Names, Place, Scope
 from .values import TIMES, assigned, replaced, settled, value
-from .world import Cells, Change, Row
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 """Operators of messages, which are applied when they arrive."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .grid_geometry import FIRST_CELL, Grid
 from .schema import SETTINGS, Field, Schema, number
-from .spaces import FIRST_CELL, Grid
 from .values import TIMES, Value, value
 
 Cells = dict[str, Value]
