@@ -14,7 +14,7 @@ TREES = {
     "runtime/ecsgen_runtime": 100,
     "testing/ecsgen_testing": 20,
     "tests": 100,
-    "benchmarks": 40,
+    "benchmarks": 30,
 }
 """How many modules each has at least."""
 ELSEWHERE = ROOT / "tests" / "reference"
