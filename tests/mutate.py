@@ -32,6 +32,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+from hypothesis import Phase, settings
 
 if sys.platform == "linux":
     import resource
@@ -60,14 +61,14 @@ BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
     *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--hypothesis-seed=1"),
-    "--hypothesis-profile=thorough",
+    "--hypothesis-profile=mutants",
 )
 PROJECT_OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("-m", "not hypothesis and not soak and not browser"),
 )
-PHASES = "Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink", "Phase.generate,"
-"""A failure need not be small here, nor may it help the next mutant: (as generated, as run)."""
+# As long as the thorough one; a failure need not be small, nor may it help the next mutant.
+settings.register_profile("mutants", max_examples=300, phases=(Phase.generate,))
 
 # Each run is a fork of a process that has imported what takes long.
 FORKS: ForkServerContext | SpawnContext = (
@@ -160,17 +161,6 @@ def _seconds(tests: tuple[str, ...]) -> int:
     return min(SECONDS, SECONDS_PER_FILE * (len(tests) + 2)) if tests else SECONDS
 
 
-def hasten(folder: Path) -> None:
-    """Make state machines stop at the first failure that they find."""
-    machines = [
-        p for p in folder.rglob("tests/_support/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
-    ]
-    if not machines:
-        raise SystemExit(f"no state machine has the phases {PHASES[0]}")
-    for path in machines:
-        path.write_text(path.read_text(encoding="utf-8").replace(*PHASES), encoding="utf-8")
-
-
 def check_whole(todo: list[Job], folder: Path) -> None:
     """Run the tests of the whole package: what fails there must not count as a kill later.
 
@@ -260,7 +250,6 @@ def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outc
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "whole"
         every = list(jobs(build_all(folder), folder))
-        hasten(folder)
         if lost := idle(every):
             raise SystemExit("\n".join(["these mutants match nothing:", *lost]))
         shared = [job for job in every if _is_in(share, job) and re.search(only, job.title)]

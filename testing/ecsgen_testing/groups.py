@@ -150,20 +150,31 @@ class GroupRules(WorldTests, RuleBasedStateMachine):
             assert row == manager.lookup(e)
             self.know([module], [e])
 
-    @rule(data=st.data(), by_entity=st.booleans(), at_once=st.booleans())
-    def destroy(self, data: st.DataObject, by_entity: bool, at_once: bool) -> None:
-        module = self.member(data)
-        manager = getattr(self.w, module)
-        es = self.some(data, list(manager))
-        if at_once and by_entity:
-            assert manager.remove_many(es) == len(es)
-        elif at_once:
-            manager.destroy_many(manager.lookup_many(es))
-        for e in () if at_once else es:
+    @rule(data=st.data(), by_entity=st.booleans(), in_group=st.booleans())
+    def destroy(self, data: st.DataObject, by_entity: bool, in_group: bool) -> None:
+        """Destroy a row of each member: drawn one by one they are too rarely of the group."""
+        for module, rows in self.rows.items():
+            manager, n = getattr(self.w, module), self.grouped(self.w).n
+            owners = list(manager)[: n if in_group and n else None]
+            if not owners:
+                continue
+            e = data.draw(st.sampled_from(owners))
             if by_entity:
                 assert manager.remove(e) == 1
             else:
                 manager.destroy(manager.lookup(e))
+            del rows[e]
+            self.check_aligned(self.w)
+
+    @rule(data=st.data(), by_entity=st.booleans())
+    def destroy_many(self, data: st.DataObject, by_entity: bool) -> None:
+        module = self.member(data)
+        manager = getattr(self.w, module)
+        es = self.some(data, list(manager))
+        if by_entity:
+            assert manager.remove_many(es) == len(es)
+        else:
+            manager.destroy_many(manager.lookup_many(es))
         for e in es:
             del self.rows[module][e]
 

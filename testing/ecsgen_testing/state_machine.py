@@ -34,7 +34,7 @@ SETTINGS = settings(
     max_examples=EXAMPLES,
     stateful_step_count=50,
     deadline=None,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
+    phases=tuple(phase for phase in settings().phases if phase is not Phase.explain),
 )
 MANY_ROWS = 150
 """No rule adds rows beyond these."""
