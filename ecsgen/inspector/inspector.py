@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import webbrowser
@@ -33,7 +34,7 @@ _TOKEN_BYTES: Final = 32
 _PAUSE: Final = 0.005
 """Seconds between two ticks with `block=True`."""
 _TICK_EVERY: Final = 0.004
-"""Seconds between two ticks of `run`, where steps are shorter."""
+"""Seconds between two ticks of `run` while somebody looks, where steps are shorter."""
 _LOOKING: Final = 10.0
 """Seconds after a request for which somebody is taken to look."""
 
@@ -60,7 +61,8 @@ class Inspector:
         self._edit = edit
         self._save_folder = save_folder
         self._view = view
-        self._asked = time.monotonic()
+        self._asked = -math.inf
+        """When the last request was answered."""
         self._is_closed = False
         self._show(world)
         pages = page_files()
@@ -126,6 +128,11 @@ class Inspector:
         return answered
 
     @property
+    def _is_seen(self) -> bool:
+        """True while somebody looks, as far as requests tell."""
+        return time.monotonic() - self._asked < _LOOKING
+
+    @property
     def world(self) -> Any:
         """The world that is shown: a new one after Reset."""
         return self._loop.world
@@ -150,11 +157,14 @@ class Inspector:
         loop.is_over, loop.error, before, ticked = self._is_closed, None, loop.total, 0.0
         with suppress(KeyboardInterrupt):
             while not loop.is_over:
+                due = ticked + _TICK_EVERY
                 if loop.is_ready:
-                    is_alone = not self._series.is_asked
-                    loop.do_steps(ticked + _TICK_EVERY if is_alone else 0.0)
+                    is_idle = None if self._is_seen else self._queue.is_empty
+                    loop.do_steps(0.0 if self._series.is_asked else due, is_idle)
                     self._series.note()
-                if time.perf_counter() - ticked >= _TICK_EVERY or not loop.is_playing:
+                    if is_idle is not None:
+                        self._frames.leave_out()
+                if time.perf_counter() >= due or not loop.is_playing:
                     self.tick()
                     ticked = time.perf_counter()
                 if not loop.is_ready:
@@ -224,7 +234,7 @@ class Inspector:
         self._series.note()
         while not (loop.is_over or loop.is_ready):
             self.tick()
-            if time.monotonic() - self._asked > _LOOKING:
+            if not self._is_seen:
                 loop.is_playing = True
             time.sleep(loop.pause)
         return not loop.is_over

@@ -60,6 +60,10 @@ class Frames:
             pass  # a broken manager raises where the program uses it
         self._kept.append((now - last, entities, rows))
 
+    def leave_out(self) -> None:
+        """Do not count the time until the next tick, in which nobody looked."""
+        self._last = 0.0
+
     def as_json(self) -> Json:
         """Return the last times between ticks in milliseconds, with entities and rows."""
         return {

@@ -1,12 +1,13 @@
 """Columns for the map: places, colours, sizes and directions of rows, and the cells of a grid.
 
-Ticks copy the columns as they are; converting and packing them is done on the server's threads.
+A tick packs them whole: the server's thread only sends them, or it would take the interpreter from
+the world's thread many times for each picture.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -60,26 +61,13 @@ class Place(NamedTuple):
         return [float(size) for size in self.reader.manager.wrap]
 
 
-class Copied(NamedTuple):
-    """Columns that a tick copied for an answer."""
-
-    head: dict[str, Json]
-    places: Cells | None
-    fields: list[tuple[str, FieldInfo, Cells]]
-    """Role, field and cells."""
-    owners: NDArray[np.uint64]
-    rows: Rows = slice(0)
-    """Rows that these columns are of."""
-    links: tuple[str, NDArray[np.intp], int] | None = None
-    """The network, the rows at both ends of its links, and how many links there are."""
-
-
 class Layer(NamedTuple):
     """Columns as they are drawn."""
 
     head: dict[str, Json]
     columns: dict[str, Cells]
-    """Places, roles, links and owners in the order of an answer; one axis after the other."""
+    """Places, roles, links and owners in the order of an answer, each in one piece: one axis after
+    the other."""
 
 
 def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
@@ -149,16 +137,29 @@ class Points:
         """Return the names of the fields of a component that has places."""
         return [*self._places[component].reader.field]
 
-    def layer(self, name: str, wanted: Mapping[str, str], head: dict[str, Json]) -> Layer:
-        """Return the columns as they are; called on the world's thread.
+    def layer(
+        self,
+        name: str,
+        wanted: Mapping[str, str],
+        head: Mapping[str, Json],
+        *,
+        entities: NDArray[np.uint64] | None = None,
+        has_ids: bool = False,
+    ) -> Layer:
+        """Return the columns of a component, query or grid; called on the world's thread.
 
-        Raises RequestError as `points` does.
+        `wanted`: names of fields by role, and of a network as `links`. `head`: what the layer's
+        head says besides. `entities`: those of a query, if they are known. `has_ids`: whether
+        entities or ids come last.
+
+        Raises:
+            RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
         """
         source, conditions, shown = self._shown(name, wanted)
         network = self._network(source, wanted)
-        entities = None if conditions is None else getattr(self._world, name).rows()[0]
-        copied = _copy(source, shown, network, entities, {"name": name, **head})
-        return make_layer(copied, has_ids=False)
+        if conditions is not None and entities is None:
+            entities = getattr(self._world, name).rows()[0]
+        return make_layer(source, shown, network, entities, {"name": name, **head}, has_ids)
 
     def check(self, name: str, wanted: Mapping[str, str]) -> None:
         """Raise RequestError for what `points` could not show."""
@@ -190,24 +191,17 @@ class Points:
         *,
         has_ids: bool = True,
     ) -> BytesResponse:
-        """Return the columns of a component, query or grid.
+        """Return the answer with the columns of a component, query or grid; raises as `layer`.
 
-        `wanted`: names of fields by role, and of a network as `links`. `state`: what the head
-        says of the run. `has_ids`: whether entities or ids come last.
-
-        Raises:
-            RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
+        `state`: returns what the head says of the run.
         """
-        source, conditions, shown = self._shown(name, wanted)
-        network = self._network(source, wanted)
+        conditions = self._queries[name][1] if name in self._queries else None
         entities = None if conditions is None else await self._finder.living(conditions)
 
-        def copy() -> Copied:
-            return _copy(source, shown, network, entities, {"name": name, **state()})
+        def packed() -> list[memoryview]:
+            return pack(self.layer(name, wanted, state(), entities=entities, has_ids=has_ids))
 
-        copied = await self._ask(copy)
-        body = await asyncio.to_thread(pack, copied, has_ids=has_ids)
-        return BytesResponse(body)
+        return BytesResponse(await self._ask(packed))
 
 
 def first_color(reader: ComponentReader, *, is_grid: bool) -> str | None:
@@ -236,74 +230,72 @@ def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) 
     return field
 
 
-def _copy(
+def make_layer(
     source: Place,
     shown: list[tuple[str, FieldInfo]],
     network: ManagerReader | None,
     entities: NDArray[np.uint64] | None,
     head: dict[str, Json],
-) -> Copied:
-    """Copy the columns; called in a tick."""
+    has_ids: bool,
+) -> Layer:
+    """Return the columns as they are drawn: without holes, little-endian, enums by place."""
     reader = source.reader
     rows: Rows = slice(0, source.n)
     if entities is not None:
         numbers = reader.find(entities)
         rows = numbers.compress((numbers >= 0) & (numbers < source.n))
-    is_grid = source.field is None
-    owners = np.empty(0, np.uint64) if is_grid else reader.owners(rows)
-    places = None
-    if source.grid is not None and source.field is not None:
-        ids = reader.cells(source.field, rows)
-        places = source.grid.manager.grid.coords_many(ids) + 0.5
-    elif source.field is not None:
-        places = reader.cells(source.field, rows)
-    head |= {"wrap": source.wrap, "owner": reader.owner}
     shape = (source.grid or reader).grid
-    if shape is not None:
-        head["grid"] = shape
-    fields = [(role, field, reader.cells(field.name, rows)) for role, field in shown]
-    links = None if network is None else (network.name, *rows_of_ends(network, reader))
-    return Copied(head, places, fields, owners, rows, links)
-
-
-def make_layer(copied: Copied, *, has_ids: bool = True) -> Layer:
-    """Return the columns as they are drawn: without holes, little-endian, enums by place."""
-    head, places, fields, owners, rows, links = copied
-    is_used = owners != 0 if len(owners) and not owners.all() else slice(None)
+    head |= {"wrap": source.wrap, "owner": reader.owner, **({"grid": shape} if shape else {})}
     described: list[Json] = []
     columns: dict[str, Cells] = {}
-    if places is not None and links is not None:
-        network, numbers, head["links_of"] = links
-        pairs = places_of_links(numbers, places.reshape(-1, len(head["wrap"])), rows)
-    if places is not None:
-        places = places[is_used].astype("<f4", copy=False).reshape(-1, len(head["wrap"]))
-        described.append(_column("place", places, "f32"))
-        columns["place"] = places.T
-        head["n"] = len(places)
-    else:
+    is_used: Any = slice(None)
+    owners = None
+    if source.field is not None and (has_ids or reader.has_holes):
+        owners = reader.owners(rows)
+        is_used = owners != 0 if reader.has_holes else is_used
+    places = _places(source, rows)
+    if places is None:
         head["n"] = int(np.prod(head["grid"]))
-    head["bounds"] = _bounds(places, head)
-    for role, field, field_cells in fields:
-        cells = field_cells[is_used]
+    else:
+        columns["place"] = _in_one_piece(places[is_used])
+        described.append(_column("place", places, "f32"))
+        head["n"] = columns["place"].shape[1]
+    head["bounds"] = _bounds(columns.get("place"), head)
+    for role, field in shown:
+        cells = reader.cells(field.name, rows)[is_used]
         if role == "color" and field.enum is not None:
             head["members"] = list(field.enum.__members__)
             cells = _places_of_members(cells, field)
         elif role == "color" and cells.dtype.kind == "b":
             head["members"] = ["false", "true"]
-        cells = cells.astype("<f4", copy=False)
+        columns[role] = _in_one_piece(cells)
         if role != "direction" and not (role == "color" and "members" in head):
-            head[f"{role}_range"] = _range(cells)
+            head[f"{role}_range"] = _range(columns[role])
         described.append({**_column(field.name, cells, "f32"), "role": role})
-        columns[role] = cells.T
-    if links is not None:
-        columns[LINKS] = ends = lines_of(pairs, head["wrap"])
-        described.append({**_column(network, ends.T, "f32"), "role": LINKS, "n": ends.shape[1]})
-    if places is not None and has_ids:
-        owners = owners[is_used].astype("<u8", copy=False)
-        described.append(_column(head["owner"], owners, "u64"))
-        columns["owner"] = owners
+    if places is not None and network is not None:
+        numbers, head["links_of"] = rows_of_ends(network, reader)
+        columns[LINKS] = ends = lines_of(places_of_links(numbers, places, rows), head["wrap"])
+        described.append({**_column(network.name, ends.T, "f32"), "role": LINKS, "n": len(ends.T)})
+    if has_ids and owners is not None:
+        columns["owner"] = owners[is_used].astype("<u8", copy=False)
+        described.append(_column(head["owner"], columns["owner"], "u64"))
     head["columns"] = described
     return Layer(head, columns)
+
+
+def _places(source: Place, rows: Rows) -> Cells | None:
+    """Return the place of each row, None for cells of a grid."""
+    if source.field is None:
+        return None
+    cells = source.reader.cells(source.field, rows)
+    if source.grid is not None:
+        cells = source.grid.manager.grid.coords_many(cells) + 0.5
+    return cells.reshape(-1, len(source.wrap))
+
+
+def _in_one_piece(cells: Cells) -> Cells:
+    """Return cells as f32, one axis after the other."""
+    return np.ascontiguousarray(cells.T, "<f4")
 
 
 def one_layer(layers: Layer, number: int) -> Layer:
@@ -325,24 +317,13 @@ def one_layer(layers: Layer, number: int) -> Layer:
     return Layer(head | {"n": int(is_there.sum())}, points)
 
 
-def pack(copied: Copied, *, has_ids: bool = True) -> memoryview:
-    """Return the length of the head, the head as JSON, and the columns, all in little-endian."""
-    head, columns = make_layer(copied, has_ids=has_ids)
+def pack(layer: Layer) -> list[memoryview]:
+    """Return the length of the head with the head as JSON, and the columns, all little-endian."""
+    head, columns = layer
     text = json.dumps(head).encode()
     text += b" " * (-(len(text) + 4) % 8)  # columns start at a multiple of eight bytes
-    return _joined(text, [*columns.values()])
-
-
-def _joined(head: bytes, columns: list[Cells]) -> memoryview:
-    """Return the length of a head, the head, and columns behind it; each cell is copied once."""
-    start = 4 + len(head)
-    body = np.empty(start + sum(cells.nbytes for cells in columns), np.uint8)
-    body[:start] = np.frombuffer(len(head).to_bytes(4, "little") + head, np.uint8)
-    for cells in columns:
-        part = body[start : start + cells.nbytes].view(cells.dtype).reshape(cells.shape)
-        part[...] = cells
-        start += cells.nbytes
-    return memoryview(body)  # type: ignore[arg-type]  # an array has a buffer
+    parts = [cells.reshape(-1).view(np.uint8).data for cells in columns.values()]
+    return [memoryview(len(text).to_bytes(4, "little") + text), *parts]
 
 
 def _column(name: str, cells: Cells, kind: str) -> Json:
@@ -351,6 +332,9 @@ def _column(name: str, cells: Cells, kind: str) -> Json:
 
 def _places_of_members(cells: Cells, field: FieldInfo) -> Cells:
     """Return the place of each cell's member in the enum, past the last where there is none."""
+    if cells.dtype.itemsize <= 2 and len(cells) > 1 << 16:  # more than there are numbers
+        every = np.arange(1 << 8 * cells.dtype.itemsize)
+        return _places_of_members(every, field).take(cells)
     numbers = np.array([int(member) for member in field.enum.__members__.values()])  # type: ignore[union-attr]
     order = numbers.argsort(kind="stable")
     positions = numbers[order].searchsorted(cells).clip(max=len(numbers) - 1)
@@ -359,8 +343,12 @@ def _places_of_members(cells: Cells, field: FieldInfo) -> Cells:
 
 def _range(cells: Cells) -> Json:
     """Return the least and the largest finite value."""
-    finite = cells[np.isfinite(cells)]
-    return [float(finite.min()), float(finite.max())] if len(finite) else [0.0, 1.0]
+    if not cells.size:
+        return [0.0, 1.0]
+    low, high = float(cells.min()), float(cells.max())
+    if math.isfinite(low) and math.isfinite(high):
+        return [low, high]
+    return _range(cells[np.isfinite(cells)])
 
 
 def _bounds(places: Cells | None, head: Mapping[str, Json]) -> Json:
@@ -368,5 +356,5 @@ def _bounds(places: Cells | None, head: Mapping[str, Json]) -> Json:
     if places is None or "grid" in head:
         return [[0, size] for size in head["grid"]]
     return [
-        [0, size] if size else _range(places[:, axis]) for axis, size in enumerate(head["wrap"])
+        [0, size] if size else _range(line) for line, size in zip(places, head["wrap"], strict=True)
     ]

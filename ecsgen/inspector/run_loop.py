@@ -75,23 +75,23 @@ class RunLoop:
             return 0.005
         return 0.0 if self.speed is None else min(0.005, max(0.0, self._due - perf_counter()))
 
-    def do_steps(self, end: float = 0.0) -> None:
-        """Do a step; of a run at full speed, others until a time. O(steps).
+    def do_steps(self, end: float = 0.0, is_idle: Callable[[], bool] | None = None) -> None:
+        """Do a step; of a run at full speed, others until a time or while `is_idle`. O(steps).
 
         An error pauses the run, and is kept.
         """
         step, arguments, now = self.step, self.arguments, perf_counter
         assert step is not None
         if not self.is_playing or self.speed is not None:
-            end = 0.0
+            end, is_idle = 0.0, None
         self._note_time()
         self.error = None
         try:
             while True:
                 step(**arguments)
                 self.steps += 1
-                if now() >= end or self.is_over:  # the rest changes in ticks
-                    return
+                if self.is_over or (now() >= end if is_idle is None else not is_idle()):
+                    return  # the rest changes in ticks
         except Exception as error:
             self.is_playing, self._single_steps, self.error = False, 0, error
 

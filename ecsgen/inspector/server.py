@@ -13,7 +13,7 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -191,11 +191,16 @@ class BytesResponse(Response):
 
     media_type = "application/octet-stream"
 
+    def __init__(self, parts: Sequence[memoryview]) -> None:
+        super().__init__(headers={"content-length": str(sum(map(len, parts)))})
+        self._parts = parts
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        for start in range(0, len(self.body), _PIECE):
-            piece = self.body[start : start + _PIECE]
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        for part in self._parts:
+            for start in range(0, len(part), _PIECE):
+                piece = part[start : start + _PIECE]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
 

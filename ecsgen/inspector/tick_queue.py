@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import ContextVar
+from functools import partial
 from queue import Empty, SimpleQueue
+from threading import Thread
 from time import perf_counter
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -48,11 +50,19 @@ def make_request_error(status: int, error: BaseException) -> RequestError:
 
 
 class TickQueue:
-    """Tasks to run in ticks."""
+    """Tasks to run in ticks.
+
+    A thread of its own hands on what became of them: waking the server is a system call, after
+    which a tick would wait for the interpreter, which the server then has.
+    """
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Task] = SimpleQueue()
+        self._done: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.is_empty: Callable[[], bool] = self._waiting.empty
+        """Returns whether no task waits."""
         self._is_closed = False
+        Thread(target=_hand_on, args=(self._done,), name="ecsgen-answers", daemon=True).start()
 
     async def run_in_tick(self, work: Callable[[], T]) -> T:
         """Run work in a tick and return its result.
@@ -80,7 +90,7 @@ class TickQueue:
         Returns the number of requests; each counts once, at its first task.
         """
         waiting = self._waiting
-        if waiting.empty():
+        if self.is_empty():
             return 0
         count, deadline = 0, 0.0
         while True:
@@ -90,16 +100,33 @@ class TickQueue:
                 return count
             if not future.set_running_or_notify_cancel():
                 continue  # the request was cancelled
-            _run(work, future)
+            self._run(work, future)
             now = perf_counter()
             deadline = deadline or now + budget
             count += is_first
             if now >= deadline:
                 return count
 
+    def _run(self, work: Callable[[], Any], future: Future[Any]) -> None:
+        error: RequestError
+        try:
+            result = work()
+        except RequestError as refused:
+            error = RequestError(refused.status, refused.message)
+        except Exception as failed:
+            error = make_request_error(500, failed)
+        except BaseException as interrupted:  # Ctrl-C is for the program
+            self._done.put(partial(future.set_exception, make_request_error(503, interrupted)))
+            raise
+        else:
+            self._done.put(partial(future.set_result, result))
+            return
+        self._done.put(partial(future.set_exception, error))
+
     def close(self) -> None:
         """Fail waiting and later tasks."""
         self._is_closed = True
+        self._done.put(None)
         while True:
             try:
                 _, future, _ = self._waiting.get_nowait()
@@ -109,15 +136,7 @@ class TickQueue:
                 future.set_exception(RequestError(503, "the inspector is closed"))
 
 
-def _run(work: Callable[[], Any], future: Future[Any]) -> None:
-    try:
-        result = work()
-    except RequestError as error:
-        future.set_exception(RequestError(error.status, error.message))
-    except Exception as error:
-        future.set_exception(make_request_error(500, error))
-    except BaseException as error:  # Ctrl-C is for the program
-        future.set_exception(make_request_error(503, error))
-        raise
-    else:
-        future.set_result(result)
+def _hand_on(done: SimpleQueue[Callable[[], None] | None]) -> None:
+    while (resolve := done.get()) is not None:
+        resolve()
+        del resolve  # an answer may be large

@@ -265,6 +265,28 @@ def test_interrupt_ends_a_run() -> None:
     watched(serve(World(), step=step), lambda person: person.post(play=True))
 
 
+def test_a_run_does_not_tick_while_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ecsgen.inspector.inspector._LOOKING", 0.05)
+    inspector = serve(World(), step=lambda: None)
+    times, frames = list[float](), dict[str, Any]()
+    tick = inspector.tick
+
+    def timed() -> int:
+        times.append(time.monotonic())
+        return tick()
+
+    inspector.tick = timed  # type: ignore[method-assign,assignment]  # to see when it is called
+
+    def script(person: Person) -> None:
+        person.post(play=True)
+        time.sleep(0.5)
+        frames.update(person.ask("GET", "frames")[1])
+
+    watched(inspector, script)
+    assert np.diff(times).max() > 0.3
+    assert max(frames["ms"]) < 300, "a time in which nobody looked is no frame"
+
+
 def test_step_without_its_arguments_is_refused() -> None:
     with pytest.raises(TypeError, match="step: missing a required argument: 'dt'"):
         serve(World(), step=lambda dt: None)
