@@ -97,10 +97,6 @@ def check_kinds(kinds: tuple[str, ...], where: str = "find") -> None:
 # Operations
 
 
-def _cross(a: Any, b: Any) -> Any:
-    return a[[1, 2, 0]] * b[[2, 0, 1]] - a[[2, 0, 1]] * b[[1, 2, 0]]
-
-
 _EXACT: Final[Mapping[str, Callable[..., Any]]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -109,7 +105,7 @@ _EXACT: Final[Mapping[str, Callable[..., Any]]] = {
     "**": operator.pow,
     "@": np.matmul,
     "dot": np.matmul,
-    "cross": _cross,
+    "cross": np.cross,
     "negative": operator.neg,
     "abs": abs,
     "sum": lambda *parts: sum(parts),
@@ -141,7 +137,7 @@ def _wraps(name: str, operands: Sequence[Value], result: Value) -> bool:
         known = [cells[1] != 0]
         cells[1] = np.where(known[0], np.asarray(cells[1], object), 1)
     if name == "sum" and not result.shape:
-        cells = [np.sum(part) for part in cells]
+        cells = [np.sum(np.asarray(part, object)) for part in cells]
     wrong = _EXACT[name](*cells) != _exact(result)
     if wrong is False:  # of single integers
         return False
