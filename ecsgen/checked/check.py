@@ -18,11 +18,11 @@ from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
 from ecsgen_runtime.values.time_fields import DatetimeField, TimedeltaField
 from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference import reduced_values
-from ecsgen_testing.reference.naive_world import Row, World
+from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.schema import Field, Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
 from ecsgen_testing.reference.values import Value, dtype_of
-from ecsgen_testing.reference.world_copy import copied_world, manager_of, rows_of
+from ecsgen_testing.reference.world_copy import copied_world, manager_of
 from numpy.typing import ArrayLike
 
 from ecsgen.checked.findings import USUAL, CheckError, Finding, check_kinds
@@ -35,10 +35,9 @@ from ecsgen.checked.kernel_checks import (
 from ecsgen.checked.methods import (
     GeneratedMethod,
     Original,
-    StandIns,
-    Written,
+    Wrap,
+    around,
     methods_of,
-    only_block,
     owner_of,
     schemas_of,
 )
@@ -83,13 +82,9 @@ def checked(
 @contextmanager
 def checking(world: WorldBase, texts: SchemaTexts, recorder: Recorder) -> Iterator[Check]:
     """Check a world until the block ends, and note findings with others."""
-    with only_block(world):
-        check = Check(world, texts, recorder)
-        try:
-            check.begin()
-            yield check
-        finally:
-            check.end()
+    check = Check(world, texts, recorder)
+    with around(world, check.wraps()):
+        yield check
 
 
 class Check:
@@ -98,7 +93,9 @@ class Check:
     def __init__(self, world: WorldBase, texts: SchemaTexts, recorder: Recorder) -> None:
         self._world, self._texts, self._recorder = world, texts, recorder
         self._schema = texts.schema
-        self._stand_ins, self._thread = StandIns(), threading.get_ident()
+        self._thread = threading.get_ident()
+        self._is_reading = False
+        """True while a kernel or table reads reductions, at which it has looked."""
         self._has_time = has_time(texts.project.world)
         self._compile = cache(partial(compile_checked, texts=texts, recorder=recorder))
         self._compile_reduction = cache(partial(compile_reduction, texts=texts, recorder=recorder))
@@ -140,7 +137,7 @@ class Check:
         Raises as `trace`, and ValueError with the diagnostic for what is no condition.
         """
         name = self._checked_name(kernel)
-        names = self._compile(self._schema.kernel(name)).names
+        names = self._compile(self._texts.kernels[name]).names
         assert isinstance(names, CheckedNames)
         locals = {local: _type_text(sample) for local, sample in names.ever.items()}
         condition = parsed_condition(when, name, self._texts, locals) if when else None
@@ -157,24 +154,22 @@ class Check:
             raise ValueError(f"there is no kernel {kernel!r}" + (f"; {hint}" if hint else ""))
         return kernel
 
-    def begin(self) -> None:
-        """Put stand-ins in the place of kernels, fused passes, reductions and tables."""
-        world, texts = self._world, self._texts
-        assignments = [
-            GeneratedMethod(world, f"_{texts.written[k].name}", k.name, k.over, [k])
-            for k in texts.assignments
-        ]
-        for method in (*methods_of(world, texts), *assignments):
+    def wraps(self) -> Iterator[tuple[Any, str, Wrap]]:
+        """Yield what stands in for kernels, fused passes, reductions and tables."""
+        schedules = self._texts.project.world.schedules
+        conditions = {entry.condition for _, entries in schedules for entry in entries}
+        for method in methods_of(self._world, self._texts):
             call: _Call = partial(self._call_reader, method)
             if method.kernels[1:]:
                 call = partial(self._call_fused, method.kernels)
             elif method.kernels:
                 call = partial(self._call_kernel, method.kernels[0])
-            self._stand_ins.replace(method.owner, method.attribute, partial(partial, call))
-
-    def end(self) -> None:
-        """Give the world its own methods again."""
-        self._stand_ins.end()
+            yield method.owner, method.attribute, partial(partial, call)
+            if method.name in conditions:
+                call = partial(self._call_value, method)
+                yield method.owner, f"_value_of_{method.attribute}", partial(partial, call)
+        for name, kernel in self._texts.assignments.items():
+            yield self._world, f"_{name}", partial(partial, partial(self._call_kernel, kernel))
 
     def _owner(self, home: str) -> Any:
         """Return a component's manager, or the world."""
@@ -201,7 +196,7 @@ class Check:
                 call.act()
         except CheckError as error:
             raise CheckError(error.finding) from None  # without the interpreter's frames
-        result = original.call(owner, *args)
+        result = self._call_original(original, owner, *args)
         if problem is not None:  # it is one of the interpreter, not of the arguments
             raise problem
         return result
@@ -224,7 +219,7 @@ class Check:
         used = [*range(count)]
         if kernel.over in copy.rows and not self._schema.components[kernel.over].is_chunked:
             manager = manager_of(self._world, self._schema, kernel.over)
-            used = rows_of(manager)
+            used = [row.number for row in copy.rows[kernel.over]]
             if named is not None:
                 may_repeat = kernel.turns == "given"
                 selected = SelectedRows(manager, named, may_repeat=may_repeat).rows.tolist()
@@ -250,19 +245,7 @@ class Check:
 
     def _begin(self, name: str, copy: World) -> None:
         """Begin a call on a copy of the world."""
-
-        @cache
-        def numbers(component: str) -> dict[Row, int]:
-            rows = copy.rows[component]
-            if self._schema.components[component].is_chunked:
-                return {row: number for number, row in enumerate(rows)}
-            manager = manager_of(self._world, self._schema, component)
-            return dict(zip(rows, rows_of(manager), strict=True))
-
-        def number_of(row: Row) -> int:
-            return 0 if row is copy.settings_row else numbers(row.component)[row]
-
-        self._recorder.begin(name, copy.tick if self._has_time else None, number_of)
+        self._recorder.begin(name, copy.tick if self._has_time else None)
 
     def _call_fused(
         self, kernels: Iterable[Kernel], original: Original, owner: Any, *args: Any
@@ -280,22 +263,32 @@ class Check:
         self._refuse_threads()
         self._recorder.n_calls += 1
         copy, known = copied_world(self._world, self._schema), set[str]()
-        for reduction, written in reader.readers:
-            self._look_at(copy, reader.name, reduction, written, known)
-        return original.call(owner, *args)
+        for reduction in reader.readers:
+            self._look_at(copy, reader.name, reduction, known)
+        return self._call_original(original, owner, *args)
+
+    def _call_value(self, reader: GeneratedMethod, original: Original, owner: Any) -> Any:
+        """Look at the rows of a reduction whose value a schedule reads."""
+        call = original.call if self._is_reading else partial(self._call_reader, reader, original)
+        return call(owner)
+
+    def _call_original(self, original: Original, owner: Any, *args: Any) -> Any:
+        outer, self._is_reading = self._is_reading, True
+        try:
+            return original.call(owner, *args)
+        finally:
+            self._is_reading = outer
 
     def _look_at_read(self, copy: World, read: Mapping[str, Reduction], known: set[str]) -> None:
         """Look at reductions whose values are read, but those that are known."""
         for name, reduction in read.items():
             if name not in known:
                 known.add(name)
-                self._look_at(copy, name, reduction, self._texts.reductions[name], known)
+                self._look_at(copy, name, reduction, known)
 
-    def _look_at(
-        self, copy: World, name: str, reduction: Reduction, written: Written, known: set[str]
-    ) -> None:
+    def _look_at(self, copy: World, name: str, reduction: Reduction, known: set[str]) -> None:
         """Look at the rows of a reduction one by one, first at those of the ones that it reads."""
-        compiled = self._compile_reduction(reduction, written)
+        compiled = self._compile_reduction(reduction)
         self._look_at_read(copy, compiled.read, known)
         self._begin(name, copy)
         reading = reduced_values.reading_of(copy, reduction)

@@ -32,7 +32,6 @@ from ecsgen_testing.reference.scopes import (
 from ecsgen_testing.reference.values import NUMBERS, Value, binary
 
 from ecsgen.checked.findings import Kinds, cast_kinds, is_lost, operation_kinds
-from ecsgen.checked.methods import Written
 from ecsgen.checked.recorder import Recorder
 from ecsgen.checked.schema_texts import UNREAD, Operand, SchemaTexts, Statement, filled, plain
 
@@ -46,7 +45,6 @@ _WITHOUT_NULL: Final = ("exists", "coords")
 """Functions in which a reference may lead nowhere."""
 Find = Callable[[Scope, Value], Kinds]
 """Finds faults of what was worked out."""
-Condition = Callable[[Scope], bool]
 
 
 @dataclass
@@ -82,6 +80,8 @@ class CheckedExpressions(ExpressionCompiler):
 
     def compile(self, node: ast.expr) -> Expression:
         """Return an expression that tells what is wrong with it, and keeps its last value."""
+        if self.names.statement is None:
+            return self._alone(node)
         names, outer = self.names, (self._node, self.names.allows_null)
         self._node = node
         if isinstance(node, ast.Call) and ast.unparse(node.func) in _WITHOUT_NULL:
@@ -96,6 +96,18 @@ class CheckedExpressions(ExpressionCompiler):
         if isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALCULATED:
             statement.calls.add(node)
         return operand.kept if find is None else self._checked(operand.kept, node, find)
+
+    def _alone(self, node: ast.expr) -> Expression:
+        """Return an expression that has a text of its own."""
+        self.names.statement = statement = self.names.texts.statement(node)
+        expression = self.compile(node)
+        self.names.statement = None
+
+        def evaluate(scope: Scope) -> Value:
+            statement.begin()
+            return expression.evaluate(scope)
+
+        return replace(expression, evaluate=evaluate)
 
     def _checked(
         self,
@@ -166,10 +178,10 @@ class CheckedExpressions(ExpressionCompiler):
         """Return a derived value, whose own text has its own place."""
         home, texts = target.component, self.names.texts
         node = self.schema.components[home].derived[target.field]
-        statement = texts.derived(home, target.field, node)
-        if statement is None:
+        if node not in texts.source_of:
             return super()._derived(target)
-        recorder, statement.read_at = self._recorder, self.names.current.order(self._node)
+        recorder, statement = self._recorder, texts.statement(node)
+        statement.read_at = self.names.current.order(self._node)
         names = CheckedNames(self.schema, home, home, statement=statement, allows_null=True)
         names.recorder, names.texts = recorder, texts
         derived = CheckedExpressions(names, subject=target).compile(node)
@@ -321,31 +333,15 @@ def _is_removal(step: ast.stmt) -> bool:
 
 def compile_checked(kernel: Kernel, texts: SchemaTexts, recorder: Recorder) -> CompiledKernel:
     """Return a kernel's condition and steps, compiled so that they tell what is wrong."""
-    written, schema = texts.written[kernel], texts.schema
     names = _names_of(kernel, texts, recorder)
-    steps, order = CheckedSteps(schema, kernel, names), None
-    with np.errstate(all="ignore"):
-        by = texts.expression(str(written.turns_of), written.marks, "turns.of", kernel.turns_by)
-        if by is not None and kernel.turns_by is not None:
-            names.statement = by
-            order = _settled(by, steps.expressions.compile(kernel.turns_by), recorder)
-        statement = texts.expression(written.where, written.marks, "where", kernel.where)
-        where = _condition(steps.expressions, names, kernel.where, statement)
-        names.statement = None
-        act = steps.block(kernel.steps)
-    return CompiledKernel(kernel, names, where, act, order)
+    compiled = CheckedSteps(texts.schema, kernel, names).kernel()
+    order = None if compiled.order is None else recorder.settling(compiled.order)
+    where = recorder.noting(compiled.where, _statement_of(kernel.where, texts))
+    return replace(compiled, where=where, order=order)
 
 
-def _settled(statement: Statement, expression: Expression, recorder: Recorder) -> Evaluate:
-    """Return an expression of its own as a closure, which tells what is found in it at once."""
-
-    def evaluate(scope: Scope) -> Value:
-        statement.begin()
-        result = expression.evaluate(scope)
-        recorder.settle()
-        return result
-
-    return evaluate
+def _statement_of(node: ast.expr | None, texts: SchemaTexts) -> Statement | None:
+    return None if node is None else texts.statement(node)
 
 
 def _names_of(source: Kernel | Reduction, texts: SchemaTexts, recorder: Recorder) -> CheckedNames:
@@ -353,26 +349,6 @@ def _names_of(source: Kernel | Reduction, texts: SchemaTexts, recorder: Recorder
     assert isinstance(names, CheckedNames)
     names.recorder, names.texts = recorder, texts
     return names
-
-
-def _condition(
-    expressions: ExpressionCompiler,
-    names: CheckedNames,
-    where: ast.expr | None,
-    statement: Statement | None,
-) -> Condition:
-    """Return a checked condition, true without one, that notes which rows run."""
-    recorder, names.statement = names.recorder, statement
-    condition = expressions.condition(where)
-
-    def holds(scope: Scope) -> bool:
-        if statement is not None:
-            statement.begin()
-        result = condition(scope)
-        recorder.end_condition(scope, statement, result)
-        return result
-
-    return holds
 
 
 class CheckedRun(Run):
@@ -426,20 +402,18 @@ class CompiledReduction(NamedTuple):
 
 
 def compile_reduction(
-    reduction: Reduction, written: Written, texts: SchemaTexts, recorder: Recorder
+    reduction: Reduction, texts: SchemaTexts, recorder: Recorder
 ) -> CompiledReduction:
     """Return what looks at the rows of a reduction, or of a table."""
     names = _names_of(reduction, texts, recorder)
     expressions = CheckedExpressions(names)
     with np.errstate(all="ignore"):
-        condition = texts.expression(written.where, written.marks, "where", reduction.where)
-        where = _condition(expressions, names, reduction.where, condition)
-        content = getattr(written, "expression", "")
-        value = texts.expression(content, written.marks, "expression", reduction.value)
-        if value is None:  # the rows of a table
+        where = recorder.noting(
+            expressions.condition(reduction.where), _statement_of(reduction.where, texts)
+        )
+        if reduction.value not in texts.source_of:  # the rows of a table
             return CompiledReduction(where, names.reductions)
-        names.statement = value
-        evaluate = _settled(value, expressions.compile(reduction.value), recorder)
+        evaluate = recorder.settling(expressions.compile(reduction.value).evaluate)
 
     def look(scope: Scope) -> None:
         if where(scope):

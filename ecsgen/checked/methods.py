@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -20,14 +20,10 @@ from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference.schema import Kernel, Reduction
 from ecsgen_testing.reference.world_copy import manager_of
 
-from ecsgen import model
 from ecsgen.checked.schema_texts import SchemaTexts, read_schemas
 from ecsgen.files import manifest
 from ecsgen.files.output_paths import MANIFEST
 from ecsgen.model.schedules import fused_passes
-
-Written: TypeAlias = model.Reduction | model.Table
-"""A reduction, a column, or the rows of a table, as the schemas have it."""
 
 
 class GeneratedMethod(NamedTuple):
@@ -41,8 +37,8 @@ class GeneratedMethod(NamedTuple):
     """The source of its rows; "" for a table."""
     kernels: Sequence[Kernel] = ()
     """One, or those of a fused pass."""
-    readers: Sequence[tuple[Reduction, Written]] = ()
-    """The reduction, or the columns of the table."""
+    readers: Sequence[Reduction] = ()
+    """The reduction, or the columns or rows of the table."""
 
 
 def owner_of(world: WorldBase, texts: SchemaTexts, home: str) -> Any:
@@ -54,30 +50,22 @@ def owner_of(world: WorldBase, texts: SchemaTexts, home: str) -> Any:
 
 def methods_of(world: WorldBase, texts: SchemaTexts) -> Iterator[GeneratedMethod]:
     """Yield all methods but schedules."""
-    schema, project = texts.schema, texts.project
-    for name in texts.kernels:
-        kernel = schema.kernel(name)
+    for name, kernel in texts.kernels.items():
         owner = owner_of(world, texts, kernel.home)
         yield GeneratedMethod(owner, kernel.own_name, name, kernel.over, [kernel])
-    for name, written in texts.reductions.items():
-        home, _, own_name = name.rpartition(".")
-        reduction = schema.components[home].reductions[own_name]
-        owner, pair = owner_of(world, texts, home), (reduction, written)
+    for name, reduction in texts.reductions.items():
+        owner = owner_of(world, texts, reduction.home)
         if owner is not world:
-            yield GeneratedMethod(owner, own_name, name, home, readers=[pair])
+            yield GeneratedMethod(owner, reduction.name, name, reduction.home, (), [reduction])
+    project = texts.project
     for home, fused in fused_passes(project.by_name, project.world).values():
         prefix = f"{home}." if home else ""
-        kernels = [schema.kernel(prefix + kernel.name) for kernel in fused.kernels]
+        kernels = [texts.kernels[prefix + kernel.name] for kernel in fused.kernels]
         names = " + ".join(kernel.name for kernel in kernels)
         owner = owner_of(world, texts, home)
         yield GeneratedMethod(owner, f"_{fused.name}", names, kernels[0].over, kernels)
-    for table in project.world.records:
-        known = schema.tables[table.name]
-        readers: list[tuple[Reduction, Written]] = [
-            (known.columns[column.name], column) for column in table.columns
-        ]
-        readers += [(known.rows, table)] if known.rows is not None else []
-        yield GeneratedMethod(world, f"_line_of_{table.name}", table.name, "", readers=readers)
+    for name, table in texts.schema.tables.items():
+        yield GeneratedMethod(world, f"_line_of_{name}", name, "", (), table.sources)
 
 
 _open: Final[dict[int, Callable[[], None] | None]] = {}
@@ -115,24 +103,6 @@ def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
     return texts
 
 
-@contextmanager
-def only_block(world: WorldBase, give_way: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold a world for one block. Raises RuntimeError for a second one.
-
-    `give_way`: ends this block when another one begins.
-    """
-    end_other = _open.get(id(world))
-    if end_other is not None:
-        end_other()
-    if id(world) in _open:
-        raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
-    _open[id(world)] = give_way
-    try:
-        yield
-    finally:
-        del _open[id(world)]
-
-
 Replacement: TypeAlias = Callable[..., Any]
 """Is called with the object and all arguments, by position."""
 
@@ -149,6 +119,47 @@ class Original(NamedTuple):
 Wrap: TypeAlias = Callable[[Original], Replacement]
 """Makes what is called instead of a method."""
 _lock: Final = threading.RLock()
+
+
+@contextmanager
+def around(
+    world: WorldBase,
+    wraps: Iterable[tuple[Any, str, Wrap]],
+    give_way: Callable[[], None] | None = None,
+) -> Iterator[None]:
+    """Replace methods of a world and its managers until the block ends.
+
+    `wraps`: objects, their attributes, and what makes the replacements; `give_way`: ends this block
+    when another one begins. Raises RuntimeError for a second block of a world.
+    """
+    end_other = _open.get(id(world))
+    if end_other is not None:
+        end_other()
+    if id(world) in _open:
+        raise RuntimeError(f"this {type(world).__name__} is checked or timed already")
+    _open[id(world)], replaced = give_way, list[tuple[_Exchange, Any]]()
+    try:
+        for owner, name, wrap in wraps:
+            exchange = _exchange_of(owner, name)
+            with _lock:
+                exchange.replacements[id(owner)] = wrap(exchange.original)
+            replaced.append((exchange, owner))
+        yield
+    finally:
+        del _open[id(world)]
+        for exchange, owner in replaced:
+            exchange.end(owner)
+
+
+def _exchange_of(owner: Any, name: str) -> _Exchange:
+    """Return the exchange of a method of an object: the generated one, under any wrapper."""
+    kinds = [kind for kind in type(owner).__mro__ if name in vars(kind)]
+    function = inspect.unwrap(vars(kinds[-1])[name])
+    assert isinstance(function, FunctionType)
+    with _lock:
+        if function not in _exchanges:
+            _exchanges[function] = _Exchange(function)
+        return _exchanges[function]
 
 
 class _Exchange:
@@ -168,9 +179,13 @@ class _Exchange:
         """By the identity of the object, which its block keeps alive."""
         function.__code__ = _stand_in(self._code, self.replacements.get, self.original.call)
 
-    def undo(self) -> None:
-        """Give the function its own code again."""
-        self._function.__code__ = self._code
+    def end(self, owner: Any) -> None:
+        """Give an object its own method again, and with the last one the function its code."""
+        with _lock:
+            del self.replacements[id(owner)]
+            if not self.replacements:
+                self._function.__code__ = self._code
+                del _exchanges[self._function]
 
 
 def _stand_in(code: CodeType, replacement_of: object, original: object) -> CodeType:
@@ -195,32 +210,3 @@ def _stand_in(code: CodeType, replacement_of: object, original: object) -> CodeT
 
 _exchanges: Final[dict[FunctionType, _Exchange]] = {}
 """Functions that have other code now."""
-
-
-class StandIns:
-    """Methods of some objects that are replaced until `end`."""
-
-    def __init__(self) -> None:
-        self._replaced: list[tuple[FunctionType, Any]] = []
-
-    def replace(self, owner: Any, name: str, wrap: Wrap) -> None:
-        """Replace a method of one object: the generated one, under any wrapper."""
-        kinds = [kind for kind in type(owner).__mro__ if name in vars(kind)]
-        function = inspect.unwrap(vars(kinds[-1])[name])
-        assert isinstance(function, FunctionType)
-        with _lock:
-            if function not in _exchanges:
-                _exchanges[function] = _Exchange(function)
-            exchange = _exchanges[function]
-            exchange.replacements[id(owner)] = wrap(exchange.original)
-            self._replaced.append((function, owner))
-
-    def end(self) -> None:
-        """Give all methods their own code again."""
-        with _lock:
-            for function, owner in self._replaced:
-                exchange = _exchanges[function]
-                del exchange.replacements[id(owner)]
-                if not exchange.replacements:
-                    _exchanges.pop(function).undo()
-            self._replaced.clear()

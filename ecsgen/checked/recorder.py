@@ -17,7 +17,7 @@ from ecsgen_testing.reference.expressions import ExpressionCompiler
 from ecsgen_testing.reference.kernel_steps import Signal, Step
 from ecsgen_testing.reference.naive_world import Row
 from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.scopes import Expression, Names, Scope
+from ecsgen_testing.reference.scopes import Evaluate, Expression, Names, Scope
 from ecsgen_testing.reference.values import Value
 
 from ecsgen.checked.findings import KINDS, CheckError, Finding, Kinds, described
@@ -42,8 +42,6 @@ class Recorder:
         """True while something is worked out that the kernel does not."""
         self.kernel = ""
         self.tick: int | None = None
-        self.number_of: Callable[[Row], int]
-        """Gives the number of a row in its manager."""
         self.sender: tuple[Statement, Scope]
         """The step that runs, and its row."""
         self.followers: list[RowFollower] = []
@@ -56,9 +54,9 @@ class Recorder:
 
     # Calls and rows
 
-    def begin(self, kernel: str, tick: int | None, number_of: Callable[[Row], int]) -> None:
+    def begin(self, kernel: str, tick: int | None) -> None:
         """Begin a call."""
-        self.kernel, self.tick, self.number_of = kernel, tick, number_of
+        self.kernel, self.tick = kernel, tick
         self.is_muted, self._pending = False, []
         self._told.clear()
         self.following = [each for each in self.followers if each.kernel == kernel]
@@ -66,16 +64,34 @@ class Recorder:
             follower.begin()
         self._deadline, self._n_rows = time.monotonic() + _PATIENCE, 0
 
-    def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
-        """Note that a row's `where` was worked out."""
-        for follower in self.following:
-            follower.end_condition(scope, statement, holds)
-        self.settle()
-        self._n_rows += 1
-        if time.monotonic() > self._deadline:
-            self._deadline = float("inf")
-            total = len(getattr(scope.run, "scopes", ()))
-            print(f"checked: {self.kernel}: row {self._n_rows} of {total}", file=sys.stderr)
+    def noting(
+        self, condition: Callable[[Scope], bool], statement: Statement | None
+    ) -> Callable[[Scope], bool]:
+        """Return a condition, true without a statement, that notes which rows run."""
+
+        def holds(scope: Scope) -> bool:
+            result = condition(scope)
+            for follower in self.following:
+                follower.end_condition(scope, statement, result)
+            self.settle()
+            self._n_rows += 1
+            if time.monotonic() > self._deadline:
+                self._deadline = float("inf")
+                total = len(getattr(scope.run, "scopes", ()))
+                print(f"checked: {self.kernel}: row {self._n_rows} of {total}", file=sys.stderr)
+            return result
+
+        return holds
+
+    def settling(self, evaluate: Evaluate) -> Evaluate:
+        """Return an expression in which what is found is told at once."""
+
+        def evaluated(scope: Scope) -> Value:
+            result = evaluate(scope)
+            self.settle()
+            return result
+
+        return evaluated
 
     def before(self, statement: Statement, scope: Scope) -> None:
         """Note that a step begins."""
@@ -127,7 +143,7 @@ class Recorder:
             value,
             self.kernel,
             row.component,
-            self.number_of(row),
+            row.number,
             row.owner or row.id,
             self.tick,
             detail=detail,
@@ -183,7 +199,7 @@ class RowFollower:
         rows = scope.rows.values()
         if self._who is not None and not any({r.owner or r.id} & self._who for r in rows):
             return False
-        return self._numbers is None or self._recorder.number_of(scope.row) in self._numbers
+        return self._numbers is None or scope.row.number in self._numbers
 
     def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
         """Note that a row's `where` was worked out."""
@@ -206,7 +222,7 @@ class RowFollower:
                 self._add(scope, statement, statement.shown, _text_of(False))
             self._headed_blocks.discard(statement)
         else:
-            self._add(scope, statement, statement.shown, step.outcome(self._recorder))
+            self._add(scope, statement, statement.shown, step.outcome())
         return signal
 
     def _enter(self, statement: Statement, scope: Scope) -> None:
@@ -223,7 +239,7 @@ class RowFollower:
         if self._headed is not scope:
             self._headed, self.lines = scope, []
             row, tick = scope.row, self._recorder.tick
-            who = described(row.component, row.owner or row.id, self._recorder.number_of(row))
+            who = described(row.component, row.owner or row.id, row.number)
             when = [] if tick is None else [f"tick {tick}"]
             self._say(" · ".join([*when, self.kernel, who]))
         line = statement.mark(statement.head).line
@@ -348,19 +364,19 @@ class _TracedStep:
     def _read(self, target: Expression) -> str:
         return shown(target.evaluate(self._scope), self._schema)
 
-    def outcome(self, recorder: Recorder) -> str:
+    def outcome(self) -> str:
         """Return what the step has done."""
         match self._statement.node:
             case ast.Assign([ast.Name(name)], ast.Call(ast.Name("spawn"))):
                 return shown(self._scope.locals[name], self._schema)
             case ast.Assign(value=value) | ast.AugAssign(value=value):
-                return self._written(value, recorder)
+                return self._written(value)
             case ast.Expr(ast.Call(_, args, keywords)):
                 parts = [*args, *(keyword.value for keyword in keywords)]
                 return ", ".join(map(self._filled, parts))
         return ""
 
-    def _written(self, value: ast.expr, recorder: Recorder) -> str:
+    def _written(self, value: ast.expr) -> str:
         """Return the new value of a field or local, or who is sent a message."""
         assert self._target is not None
         written = self._target.place
@@ -377,7 +393,7 @@ class _TracedStep:
         if row is None:
             whom = "nobody"
         elif row.owner:
-            whom = described(row.component, row.owner, recorder.number_of(row)).partition(" (")[0]
+            whom = described(row.component, row.owner, row.number).partition(" (")[0]
         else:
             whom = f"{row.component} {row.id:#x}"
         is_written = filled == self._statement.part(value)

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from ecsgen_testing.reference import run
 from ecsgen_testing.reference.schema import Kernel as ReferenceKernel
+from ecsgen_testing.reference.schema import Reduction as ReferenceReduction
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.scopes import Expression, Scope
 from ecsgen_testing.reference.values import Value
@@ -254,28 +255,65 @@ class SchemaTexts:
 
     def __init__(self, project: Project, diagnostics: Diagnostics, options: Options) -> None:
         self.project, self.diagnostics, self.options = project, diagnostics, options
-        self.schema = Schema(make_reference_schema(project))
-        self._source_of: dict[ast.stmt, SourceText] = {}
-        self.written: dict[ReferenceKernel, Kernel] = {}
-        """Kernels as the schemas have them, by what the interpreter has."""
-        for name, kernel in self.kernels.items():
-            texts = [
-                SourceText(content, kernel.marks[f"steps.{index}"])
-                for index, content in enumerate(kernel.steps)
-            ]
-            self._add(self.schema.kernel(name), kernel, texts)
-        self.assignments = [*self._assignments()]
-        """Of settings, by entries of schedules."""
+        self.schema = schema = Schema(make_reference_schema(project))
+        kernels = [schema.kernels, *(part.kernels for part in schema.components.values())]
+        self.kernels = {kernel.name: kernel for each in kernels for kernel in each.values()}
+        """All kernels by name: `Boid.steer`, of the world `drift`."""
+        self.reductions = {
+            f"{name}.{own_name}": reduction
+            for name, component in schema.components.items()
+            for own_name, reduction in component.reductions.items()
+        }
+        """All reductions by name: `Person.ill`."""
+        self.source_of: dict[ast.AST, SourceText] = {}
+        """The texts of steps, conditions and expressions, by their syntax trees."""
+        for component in project.components:
+            known = schema.components[component.name]
+            self._add_kernels(known.kernels, component.kernels)
+            self._add_reductions(known.reductions, component.reductions)
+            for value in component.derived:
+                self._add(known.derived[value.name], value.expression, value.mark)
+        self._add_kernels(schema.kernels, project.world.kernels)
+        for table in project.world.records:
+            columns, rows = schema.tables[table.name].columns, schema.tables[table.name].rows
+            self._add_reductions(columns, table.columns)
+            if rows is not None:
+                self._add(rows.where, table.where, table.marks.get("where"))
+        self.assignments = dict(self._assignments())
+        """Of settings, by entries of schedules, by their names."""
 
-    def _add(self, kernel: ReferenceKernel, written: Kernel, texts: Iterable[SourceText]) -> None:
+    def _add(self, node: ast.expr | None, content: str, mark: Mark | None) -> None:
+        """Take note of the text of a condition or expression, if there is one."""
+        if node is not None and mark is not None:
+            self.source_of[node] = SourceText(content, mark)
+
+    def _add_kernels(
+        self, kernels: Mapping[str, ReferenceKernel], written: Iterable[Kernel]
+    ) -> None:
+        for each in written:
+            kernel, marks = kernels[each.name], each.marks
+            self._add(kernel.turns_by, str(each.turns_of), marks.get("turns.of"))
+            self._add(kernel.where, each.where, marks.get("where"))
+            contents = enumerate(each.steps)
+            self._add_steps(kernel, [SourceText(c, marks[f"steps.{k}"]) for k, c in contents])
+
+    def _add_steps(self, kernel: ReferenceKernel, texts: Iterable[SourceText]) -> None:
         """Give a kernel steps that know their texts."""
-        self.written[kernel], kernel.steps = written, []
+        kernel.steps = []
         for text in texts:
             body = text.steps()
-            self._source_of |= dict.fromkeys(body, text)
+            self.source_of |= dict.fromkeys(body, text)
             kernel.steps += body
 
-    def _assignments(self) -> Iterator[ReferenceKernel]:
+    def _add_reductions(
+        self, reductions: Mapping[str, ReferenceReduction], written: Iterable[Reduction]
+    ) -> None:
+        for each in written:
+            reduction, marks = reductions[each.name], each.marks
+            self._add(reduction.value, each.expression, marks.get("expression"))
+            self._add(reduction.where, each.where, marks.get("where"))
+
+    def _assignments(self) -> Iterator[tuple[str, ReferenceKernel]]:
         marks = self.project.world.marks
         for schedule, entries in self.project.world.schedules:
             for number, entry in enumerate(entries):
@@ -285,47 +323,15 @@ class SchemaTexts:
                 part = SourceText(entry.set.strip(), marks[f"{path}.set"])
                 to = SourceText(" ".join(entry.to.strip().split("\n")), marks[f"{path}.to"])
                 content = f"{part.content} = {to.content}"
-                text = _Assignment(content, marks[f"{path}.to"], part, to)
                 kernel = run.setter(schedule, part.content, to.content)
-                self._add(kernel, entry.assignment, [text])
-                yield kernel
+                self._add_steps(kernel, [_Assignment(content, to.mark, part, to)])
+                yield entry.assignment.name, kernel
 
-    @cached_property
-    def kernels(self) -> dict[str, Kernel]:
-        """All kernels by name: `Boid.steer`, of the world `drift`."""
-        kernels = {kernel.name: kernel for kernel in self.project.world.kernels}
-        for component in self.project.components:
-            kernels |= {f"{component.name}.{k.name}": k for k in component.kernels}
-        return kernels
-
-    @cached_property
-    def reductions(self) -> dict[str, Reduction]:
-        """All reductions by name: `Person.ill`."""
-        return {
-            f"{component.name}.{reduction.name}": reduction
-            for component in self.project.components
-            for reduction in component.reductions
-        }
-
-    def statement(self, step: ast.stmt, outer: Statement | None) -> Statement:
-        """Return a step; `outer`: the statement in whose block it is."""
-        text = self._source_of[step] if outer is None else outer.text
-        return Statement(text, step, self.diagnostics, outer)
-
-    def expression(
-        self, content: str, marks: Mapping[str, Mark], key: str, node: ast.expr | None
-    ) -> Statement | None:
-        """Return the expression that a key has, whose syntax tree is given; None without one."""
-        if node is None or key not in marks:
-            return None
-        return Statement(SourceText(content, marks[key]), node, self.diagnostics)
-
-    def derived(self, component: str, name: str, node: ast.expr) -> Statement | None:
-        """Return a derived value."""
-        values = self.project.by_name[component].derived
-        value = next(value for value in values if value.name == name)
-        marks = {} if value.mark is None else {"": value.mark}
-        return self.expression(value.expression, marks, "", node)
+    def statement(self, node: ast.stmt | ast.expr, outer: Statement | None = None) -> Statement:
+        """Return a step, a condition or an expression; `outer`: the statement in whose block it
+        is."""
+        text = self.source_of[node] if outer is None else outer.text
+        return Statement(text, node, self.diagnostics, outer)
 
 
 class _Sources(NamedTuple):

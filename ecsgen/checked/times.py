@@ -17,9 +17,9 @@ from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen.checked.methods import (
     Original,
     Replacement,
-    StandIns,
+    Wrap,
+    around,
     methods_of,
-    only_block,
     schemas_of,
 )
 from ecsgen.checked.schema_texts import SchemaTexts
@@ -187,18 +187,17 @@ def timing(
 
     `give_way`: ends this block when another one of the world begins.
     """
-    stand_ins = StandIns()
-    with only_block(world, give_way):
+    wraps: list[tuple[Any, str, Wrap]] = []
+    for method in methods_of(world, texts):
+        rows, source = _rows_of(world, texts, method.over)
+        wrap = partial(times.wrap, method.name, rows, source)
+        wraps.append((method.owner, method.attribute, wrap))
+    for schedule, _ in texts.project.world.schedules:
+        wraps.append((world, schedule, partial(times.wrap_schedule, schedule)))
+    with around(world, wraps, give_way):
         try:
-            for method in methods_of(world, texts):
-                rows, source = _rows_of(world, texts, method.over)
-                wrap = partial(times.wrap, method.name, rows, source)
-                stand_ins.replace(method.owner, method.attribute, wrap)
-            for schedule, _ in texts.project.world.schedules:
-                stand_ins.replace(world, schedule, partial(times.wrap_schedule, schedule))
             yield times
         finally:
-            stand_ins.end()
             times.end()
 
 

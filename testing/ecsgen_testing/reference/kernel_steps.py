@@ -58,19 +58,6 @@ class CompiledKernel:
         return any(isinstance(call, ast.Name) and call.id in _COMMANDS for call in calls)
 
 
-def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
-    """Return a kernel's condition and steps, compiled in the order in which they are written."""
-    names = Names.of(schema, kernel)
-    compiler = StepCompiler(schema, kernel, names)
-    with np.errstate(all="ignore"):
-        by = None
-        if kernel.turns_by is not None:
-            by = compiler.expressions.compile(kernel.turns_by).evaluate
-        where = compiler.expressions.condition(kernel.where)
-        act = compiler.block(kernel.steps)
-    return CompiledKernel(kernel, names, where, act, by)
-
-
 class StepCompiler:
     """Compiler of a kernel's steps."""
 
@@ -79,6 +66,16 @@ class StepCompiler:
     def __init__(self, schema: Schema, kernel: Kernel, names: Names) -> None:
         self._schema, self._kernel, self._names = schema, kernel, names
         self.expressions = self.EXPRESSIONS(names)
+
+    def kernel(self) -> CompiledKernel:
+        """Return the kernel's condition and steps."""
+        with np.errstate(all="ignore"):
+            by = None
+            if self._kernel.turns_by is not None:
+                by = self.expressions.compile(self._kernel.turns_by).evaluate
+            where = self.expressions.condition(self._kernel.where)
+            act = self.block(self._kernel.steps)
+        return CompiledKernel(self._kernel, self._names, where, act, by)
 
     def block(self, nodes: Sequence[ast.stmt]) -> Step:
         """Return steps, one after the other until a signal, as a closure."""
@@ -349,6 +346,11 @@ class StepCompiler:
     def _where(self, call: ast.Call) -> Callable[[Scope], bool]:
         conditions = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
         return self.expressions.condition(conditions[0] if conditions else None)
+
+
+def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
+    """Return a kernel's condition and steps, compiled in the order in which they are written."""
+    return StepCompiler(schema, kernel, Names.of(schema, kernel)).kernel()
 
 
 def _message_parts(target: ast.expr, sign: str, node: ast.expr) -> tuple[str, ast.expr]:

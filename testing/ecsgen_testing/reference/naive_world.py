@@ -31,6 +31,8 @@ class Row:
     is_active: bool
     is_dead: bool = False
     parent: Row | None = None
+    number: int = 0
+    """Of a copy: its row in the manager, or its place among all rows in chunks."""
 
 
 Actor = dict[str, Row]

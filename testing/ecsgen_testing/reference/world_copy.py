@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -107,7 +108,7 @@ def columns_of(data: Any, name: str, field: Field) -> list[NDArray[Any]]:
 
 
 def _chunk_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
-    fields = copy.schema.components[name].fields.items()
+    fields, numbers = copy.schema.components[name].fields.items(), itertools.count()
     for entities, data in chunks_of(world, copy.schema, name):
         columns = {}
         for field, f in fields:
@@ -115,7 +116,8 @@ def _chunk_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
             cells = np.stack(parts, axis=1) if parts[1:] else parts[0]
             columns[field] = f.type, np.array(cells, dtype_of(f.type)).reshape(-1, *f.shape)
         for row, entity in enumerate(entities):
-            yield Row(name, entity, 0, CopiedCells(columns, row), row, True)
+            copied = CopiedCells(columns, row)
+            yield Row(name, entity, 0, copied, row, is_active=True, number=next(numbers))
 
 
 def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
@@ -131,7 +133,8 @@ def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
             order = list(manager.instances(owner)) if owner in copy.entities else [number]
             serial = order.index(number)
         is_active = not hasattr(manager, "is_active") or manager.is_active(number)
-        rows[number] = Row(name, owner, id_, CopiedCells(columns, index), serial, is_active)
+        cells = CopiedCells(columns, index)
+        rows[number] = Row(name, owner, id_, cells, serial, is_active, number=number)
     for number, row in rows.items() if hasattr(manager, "parent") else ():
         parent = manager.parent(number)
         row.parent = None if parent == NIL else rows[parent]
