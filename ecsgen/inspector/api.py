@@ -199,7 +199,8 @@ class Api:
         parameters = request.query_params
         wanted = {role: parameters[role] for role in (*ROLES, LINKS) if parameters.get(role)}
         name, has_ids = request.path_params["map"], parameters.get("ids") != "0"
-        return await self.points.points(name, wanted, self._run_state, has_ids=has_ids)
+        layer = number(parameters, "layer", 0) if "layer" in parameters else None
+        return await self.points.points(name, wanted, self._run_state, has_ids=has_ids, layer=layer)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))

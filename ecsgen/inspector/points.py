@@ -145,12 +145,13 @@ class Points:
         *,
         entities: NDArray[np.uint64] | None = None,
         has_ids: bool = False,
+        layer: int | None = None,
     ) -> Layer:
         """Return the columns of a component, query or grid; called on the world's thread.
 
         `wanted`: names of fields by role, and of a network as `links`. `head`: what the layer's
         head says besides. `entities`: those of a query, if they are known. `has_ids`: whether
-        entities or ids come last.
+        entities or ids come last. `layer`: of a grid with three axes, from below; None for all.
 
         Raises:
             RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
@@ -159,7 +160,7 @@ class Points:
         network = self._network(source, wanted)
         if conditions is not None and entities is None:
             entities = getattr(self._world, name).rows()[0]
-        return make_layer(source, shown, network, entities, {"name": name, **head}, has_ids)
+        return make_layer(source, shown, network, entities, {"name": name, **head}, has_ids, layer)
 
     def check(self, name: str, wanted: Mapping[str, str]) -> None:
         """Raise RequestError for what `points` could not show."""
@@ -190,6 +191,7 @@ class Points:
         state: Callable[[], Mapping[str, Json]],
         *,
         has_ids: bool = True,
+        layer: int | None = None,
     ) -> BytesResponse:
         """Return the answer with the columns of a component, query or grid; raises as `layer`.
 
@@ -199,7 +201,10 @@ class Points:
         entities = None if conditions is None else await self._finder.living(conditions)
 
         def packed() -> list[memoryview]:
-            return pack(self.layer(name, wanted, state(), entities=entities, has_ids=has_ids))
+            head = state()
+            return pack(
+                self.layer(name, wanted, head, entities=entities, has_ids=has_ids, layer=layer)
+            )
 
         return BytesResponse(await self._ask(packed))
 
@@ -237,15 +242,23 @@ def make_layer(
     entities: NDArray[np.uint64] | None,
     head: dict[str, Json],
     has_ids: bool,
+    layer: int | None,
 ) -> Layer:
     """Return the columns as they are drawn: without holes, little-endian, enums by place."""
     reader = source.reader
-    rows: Rows = slice(0, source.n)
+    shape = (source.grid or reader).grid
+    head |= {"wrap": source.wrap, "owner": reader.owner, **({"grid": shape} if shape else {})}
+    depth = [*head.get("grid", ()), 1, 1, 1][2]
+    if layer is not None and layer >= depth:
+        raise RequestError(400, f"layer: there is no layer {layer} of {depth}")
+    if layer is not None and depth > 1:
+        head |= {key: head[key][:2] for key in ("grid", "wrap")}
+    else:
+        layer, depth = None, 1
+    rows: Rows = slice(layer or 0, source.n, depth) if source.field is None else slice(0, source.n)
     if entities is not None:
         numbers = reader.find(entities)
         rows = numbers.compress((numbers >= 0) & (numbers < source.n))
-    shape = (source.grid or reader).grid
-    head |= {"wrap": source.wrap, "owner": reader.owner, **({"grid": shape} if shape else {})}
     described: list[Json] = []
     columns: dict[str, Cells] = {}
     is_used: Any = slice(None)
@@ -257,8 +270,11 @@ def make_layer(
     if places is None:
         head["n"] = int(np.prod(head["grid"]))
     else:
-        columns["place"] = _in_one_piece(places[is_used])
-        described.append(_column("place", places, "f32"))
+        if layer is not None:
+            is_there = np.floor(places[:, 2]) == layer
+            is_used = is_there & is_used if reader.has_holes else is_there
+        columns["place"] = _in_one_piece(places[is_used, : len(head["wrap"])])
+        described.append(_column("place", columns["place"].T, "f32"))
         head["n"] = columns["place"].shape[1]
     head["bounds"] = _bounds(columns.get("place"), head)
     for role, field in shown:
@@ -274,7 +290,11 @@ def make_layer(
         described.append({**_column(field.name, cells, "f32"), "role": role})
     if places is not None and network is not None:
         numbers, head["links_of"] = rows_of_ends(network, reader)
-        columns[LINKS] = ends = lines_of(places_of_links(numbers, places, rows), head["wrap"])
+        ends = lines_of(places_of_links(numbers, places, rows), source.wrap)
+        if layer is not None:
+            are_there = (np.floor(ends[2]) == layer).reshape(-1, 2).all(1)
+            ends = _in_one_piece(ends[:2, are_there.repeat(2)].T)
+        columns[LINKS] = ends
         described.append({**_column(network.name, ends.T, "f32"), "role": LINKS, "n": len(ends.T)})
     if has_ids and owners is not None:
         columns["owner"] = owners[is_used].astype("<u8", copy=False)
@@ -296,25 +316,6 @@ def _places(source: Place, rows: Rows) -> Cells | None:
 def _in_one_piece(cells: Cells) -> Cells:
     """Return cells as f32, one axis after the other."""
     return np.ascontiguousarray(cells.T, "<f4")
-
-
-def one_layer(layers: Layer, number: int) -> Layer:
-    """Return what is in one layer of a grid with three axes, counted from below."""
-    head, columns = layers
-    across, up, depth = [*head.get("grid", ()), 1, 1, 1][:3]
-    if depth == 1:
-        return layers
-    head = head | {key: head[key][:2] for key in ("grid", "bounds", "wrap")}
-    if "place" not in columns:
-        cells = {role: values[..., number::depth] for role, values in columns.items()}
-        return Layer(head | {"n": across * up}, cells)
-    is_there = np.floor(columns["place"][2]) == number
-    points = {role: values[..., is_there] for role, values in columns.items() if role != LINKS}
-    if LINKS in columns:
-        links = columns[LINKS]
-        are_there = (np.floor(links[2]) == number).reshape(-1, 2).all(1)
-        points[LINKS] = links[:, are_there.repeat(2)]
-    return Layer(head | {"n": int(is_there.sum())}, points)
 
 
 def pack(layer: Layer) -> list[memoryview]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ecsgen.diagnostics import did_you_mean
 from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.points import LINKS, ROLES, Layer, Points, one_layer
+from ecsgen.inspector.points import LINKS, ROLES, Layer, Points
 from ecsgen.inspector.series import Series, Value
 from ecsgen.inspector.tick_queue import RequestError
 
@@ -112,13 +112,13 @@ class Camera:
         values = [self._series.now(name) for name in self.lines]
         if self.map is None:
             return Scene(time, None, None, values)
-        shown = one_layer(self._points.layer(self.map["name"], self.roles, {}), self._layer)
+        shown = self._points.layer(self.map["name"], self.roles, {}, layer=self._layer)
         if self.map["is_grid"]:
             return Scene(time, None, shown, values)
         behind = None
         if self.map["grid_color"] is not None:
             grid, colour = self.map["grid"], {"color": self.map["grid_color"]}
-            behind = one_layer(self._points.layer(grid, colour, {}), self._layer)
+            behind = self._points.layer(grid, colour, {}, layer=self._layer)
         return Scene(time, shown, behind, values)
 
 

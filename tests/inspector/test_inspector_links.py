@@ -207,6 +207,16 @@ def test_links_within_a_layer() -> None:
     assert [group["n"] for group in facts_of(page)["groups"]] == [[2] * 3, [6] * 3, [2] * 3]
 
 
+def test_a_layer_alone_is_sent() -> None:
+    with Inspected(village()) as inspected:
+        body = inspected.get("points/room?color=heat&layer=1").body
+        assert np.frombuffer(body[-24:], "<f4").tolist() == [1, 5, 9, 13, 17, 21]
+        length = int.from_bytes(inspected.get("points/lodger?layer=3").body[:4], "little")
+        head = json.loads(inspected.get("points/lodger?layer=3").body[4 : 4 + length])
+        assert (head["n"], head["grid"], head["columns"][0]["shape"]) == (2, [2, 3], [2])
+        assert inspected.get("points/room?layer=4").status == 400
+
+
 def test_layers_that_there_are_not() -> None:
     for view in (View(map="room", layer=4), View(layer=1)):
         with pytest.raises(ValueError, match="there is no layer"):
@@ -273,7 +283,7 @@ def test_links_on_the_page(opened: Any, has_card: bool) -> None:
 def test_the_page_opens_with_the_layer_of_a_view(opened: Any) -> None:
     ticking = Ticking(village(), view=View(map="room", layer=3))
     opened.goto(ticking.inspector.url)
-    opened.wait_for_selector("[data-map='24']")
+    opened.wait_for_selector("[data-map='6']")
     assert opened.locator("[data-choice='layer']").input_value() == "3"
     opened.goto("about:blank")
     ticking.close()

@@ -136,7 +136,7 @@ class Film {
     const size = (isArrow ? 1.8 : 1) * dotSize(this.surface, n, this.ratio);
     const ends = this.links?.layer(picture);
     const lines = ends && AXES.map((axis) => ends.axis(axis) ?? new Float32Array(ends.head.n));
-    this.renderer.draw({ points, lines, cells: this.cells?.layer(picture) ?? null, size, isArrow, layer: 0 }, this.view);
+    this.renderer.draw({ points, lines, cells: this.cells?.layer(picture) ?? null, size, isArrow }, this.view);
   }
 
   #toggle() {

@@ -10,12 +10,18 @@ const SCALE = [[68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86
   [122, 209, 81], [165, 219, 54], [210, 226, 27], [253, 231, 37]];
 const MEMBERS = 12;
 
+const LEVELS = 256; // colours of a scale
+
+// A colour as one number, in the order of the bytes of a picture.
+export function pixelOf([red, green, blue], opacity = 255) {
+  return ((opacity << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
 // Columns of points or of the cells of a grid, by role, with the colours of their values.
 export class Layer {
   constructor(head, columns, owners = null) {
-    Object.assign(this, { head, columns, owners });
+    Object.assign(this, { head, columns, owners, span: head.color_range ?? [0, 1] });
     this.stamp = Layer.made = (Layer.made ?? 0) + 1;
-    this.#colour();
   }
 
   // Reads an answer: the length of the head, the head, and the columns.
@@ -33,14 +39,28 @@ export class Layer {
     return new Layer(head, columns, owners);
   }
 
-  // Colours of members, or of a scale; the last of the members' stands for all others.
-  #colour() {
-    const { members, color_range } = this.head;
-    this.members = members ? Math.min(members.length, MEMBERS) + 1 : 0;
-    this.span = color_range ?? [0, 1];
-    this.colours = Array.from({ length: 16 }, (_, k) => NAMED[Math.min(k, 12)]);
-    if (members) this.colours[this.members - 1] = NAMED[12];
-    else if (this.columns.has("color")) this.colours = SCALE;
+  // The colour of each point or cell as a pixel.
+  get inks() {
+    return this.painted ??= this.#paint();
+  }
+
+  // Members have a colour each, past the twelfth the last one's; numbers that of their level on the scale.
+  #paint() {
+    const [values, { n, members }] = [this.columns.get("color"), this.head];
+    const count = members ? Math.min(members.length, MEMBERS) : LEVELS;
+    const table = Uint32Array.from({ length: count }, (_, k) => pixelOf(members ? NAMED[k] : onScale((15 * k) / (LEVELS - 1))));
+    if (!values) return new Uint32Array(n).fill(pixelOf(NAMED[0]));
+    const [low, high] = members ? [0, count] : this.span;
+    const factor = members ? 1 : (LEVELS - 1) / (high - low || 1);
+    const [half, others] = [members ? 0 : 0.5, pixelOf(NAMED[MEMBERS])];
+    const [below, above] = members ? [others, others] : [table[0], table[count - 1]];
+    const inks = new Uint32Array(values.length);
+    for (let k = 0; k < inks.length; k += 1) {
+      const place = (values[k] - low) * factor + half;
+      if (place >= 0) inks[k] = place < count ? table[place | 0] : above;
+      else inks[k] = place < 0 ? below : others; // NaN
+    }
+    return inks;
   }
 
   column(role) {
@@ -70,6 +90,12 @@ export class Layer {
     }
     return -1;
   }
+}
+
+// A colour of the scale, between its sixteen.
+function onScale(place) {
+  const k = Math.min(Math.trunc(place), SCALE.length - 2);
+  return SCALE[k].map((from, part) => Math.round(from + (SCALE[k + 1][part] - from) * (place - k)));
 }
 
 // A legend's items: a colour for each member, or the scale of a number called `name`.

@@ -69,7 +69,7 @@ export class MapPage {
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
       (value) => this.#keep({ [role]: value || "-" }));
     const layers = this.map.layers < 2 ? [] : [this.#select("layer", String(this.layer), Array.from({ length: this.map.layers }, (_, k) => String(k)),
-      (value) => { this.layer = Number(value); this.#show(this.shown); })];
+      (value) => { this.layer = Number(value); this.wake?.(); })];
     const axes = this.map.axes < 3 || this.map.layers ? layers : [0, 1].map((k) => this.#select(k ? "up" : "right", String(this.axes[k]),
       Array.from({ length: this.map.axes }, (_, axis) => String(axis)), (value) => { this.axes[k] = Number(value); this.view = null; this.#draw(); }));
     this.tools.replaceChildren(
@@ -120,43 +120,31 @@ export class MapPage {
 
   // Returns the layers of a picture, or the error; none if something else is to be seen meanwhile.
   async #ask(withIds = this.marked !== "") {
-    const { map, chosen } = this;
+    const { map, chosen, layer } = this;
     try {
-      const layers = await this.#layers(map, { ...chosen, ids: withIds ? "" : "0" });
-      return map === this.map && chosen === this.chosen ? { layers } : {};
+      const layers = await this.#layers(map, { ...chosen, ids: withIds ? "" : "0" }, map.layers < 2 ? "" : String(layer));
+      return map === this.map && chosen === this.chosen && layer === this.layer ? { layers } : {};
     } catch (error) {
       return { error };
     }
   }
 
   // The layer of points or cells, and the cells behind points.
-  async #layers(map, wanted) {
-    const layer = Layer.read(await askBytes(`points/${encodeURIComponent(map.name)}${query(wanted)}`));
-    const behind = map.grid_color ? Layer.read(await askBytes(`points/${encodeURIComponent(map.grid)}${query({ color: map.grid_color })}`)) : null;
-    return [layer, behind];
+  async #layers(map, wanted, layer) {
+    const read = async (name, parts) => Layer.read(await askBytes(`points/${encodeURIComponent(name)}${query({ ...parts, layer })}`));
+    return [await read(map.name, wanted), map.grid_color ? await read(map.grid, { color: map.grid_color }) : null];
   }
 
   #show(layers) {
     const { map } = this;
-    const [layer, behind] = this.shown = layers;
-    this.points = map.is_grid ? null : this.#onLayer(layer);
+    const [layer, behind] = layers;
+    this.points = map.is_grid ? null : layer;
     this.cells = map.is_grid ? layer : behind;
     const { n, step, tick, links_of } = layer.head;
     const links = links_of === undefined ? "" : `, ${count(links_of)} links`;
-    say(this.facts, `${map.is_grid ? layer.head.grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}${links}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
+    say(this.facts, `${map.is_grid ? this.app.component(map.component).grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}${links}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
     this.#drawLegend(layer);
     this.#draw();
-  }
-
-  // Of rows on a grid with layers those of one layer; others are nowhere.
-  #onLayer(points) {
-    if (this.map.layers < 2) return points;
-    const [xs, heights] = [points.axis(0), points.axis(2)];
-    const place = points.column("place").slice();
-    for (let row = 0; row < xs.length; row += 1) if (Math.floor(heights[row]) !== this.layer) place[row] = NaN;
-    const [ends, ups] = [points.column("links")?.slice(), points.lines([2])?.[0]];
-    ups?.forEach((up, end) => { if (Math.floor(up) !== this.layer) ends[end] = NaN; });
-    return new Layer(points.head, new Map([...points.columns, ["place", place], ["links", ends]]), points.owners);
   }
 
   #drawLegend(layer) {
@@ -189,7 +177,7 @@ export class MapPage {
     const n = this.points?.head.n ?? 0;
     const dot = dotSize({ width, height }, n, ratio);
     const isArrow = this.chosen.direction !== "";
-    this.renderer.draw({ points: this.points, cells: this.cells, lines: this.points?.lines(this.axes), size: isArrow ? 1.8 * dot : dot, isArrow, layer: this.layer }, this.view);
+    this.renderer.draw({ points: this.points, cells: this.cells, lines: this.points?.lines(this.axes), size: isArrow ? 1.8 * dot : dot, isArrow }, this.view);
     this.#drawOver();
     this.box.dataset.map = String(n || this.cells?.head.n);
   }
@@ -256,7 +244,7 @@ export class MapPage {
     }
     if (map !== this.map) return;
     this.marked = row < 0 ? "" : points.owner(row);
-    this.points = this.#onLayer(points);
+    this.points = points;
     this.app.keep({ entity: this.marked });
     this.#open();
     this.#draw();

@@ -1,42 +1,10 @@
 // Draws points and the cells of a grid without a graphics card: pixel by pixel, onto a plain canvas.
 // What a browser does in its place (WebGL in software) takes fifty times as long.
 
-const LEVELS = 256; // colours of a scale
+import { pixelOf } from "./layer.js";
+
 const ANGLES = 32;
-const NOWHERE = [128, 128, 128];
 export const LINE = [128, 128, 128, 120]; // colour of links, with its opacity
-
-// The colour of a value, as the shaders have it.
-export function inkOf(layer, value) {
-  const { colours, members, span } = layer;
-  if (members) return colours[value >= 0 ? Math.min(Math.trunc(value), members - 1) : members - 1];
-  if (Number.isNaN(value)) return NOWHERE;
-  const part = 15 * Math.min(1, Math.max(0, (value - span[0]) / (span[1] - span[0] || 1)));
-  const low = Math.min(Math.trunc(part), 14);
-  return colours[low].map((from, k) => Math.round(from + (colours[low + 1][k] - from) * (part - low)));
-}
-
-function packed([red, green, blue]) {
-  return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
-}
-
-// All colours of a layer: one for each member, or for each level of the scale; NaN's comes last.
-class Inks {
-  constructor(layer) {
-    const { members, span } = layer;
-    this.count = members || LEVELS;
-    const step = (span[1] - span[0] || 1) / (LEVELS - 1);
-    this.inks = Uint32Array.from({ length: this.count + 1 }, (_, k) =>
-      packed(inkOf(layer, k === this.count ? NaN : members ? k : span[0] + k * step)));
-    [this.low, this.factor] = members ? [0, 1] : [span[0] - step / 2, 1 / step];
-  }
-
-  of(value) {
-    const place = (value - this.low) * this.factor;
-    if (place >= this.count) return this.inks[this.count - 1];
-    return place >= 0 ? this.inks[place | 0] : this.inks[place < 0 && this.factor !== 1 ? 0 : this.count];
-  }
-}
 
 // The pixels of a dot or of an arrow head: [row, first, last] around its middle.
 function stamp(size, angle) {
@@ -79,12 +47,10 @@ export class PixelRenderer {
     this.context.putImageData(this.image, 0, 0);
   }
 
-  #drawCells({ cells, layer = 0 }, view) {
+  #drawCells({ cells }, view) {
     const { width, height } = this.image;
-    const [across, up = 1, depth = 1] = cells.head.grid;
-    const values = cells.column("color");
-    const inks = new Inks(cells);
-    const colours = Uint32Array.from({ length: across * up }, (_, cell) => inks.of(values[cell * depth + layer]));
+    const [across, up = 1] = cells.head.grid;
+    const { inks } = cells;
     const cellAt = (k, count) => (pixel) => {
       const place = Math.floor((pixel + 0.5 - view.shift[k]) / view.scale[k]);
       return place >= 0 && place < count ? place : -1;
@@ -95,7 +61,7 @@ export class PixelRenderer {
       const row = rowOf(height - 1 - y);
       if (row < 0) continue;
       for (let x = 0; x < width; x += 1) {
-        if (columns[x] >= 0) this.pixels[y * width + x] = colours[columns[x] * up + row];
+        if (columns[x] >= 0) this.pixels[y * width + x] = inks[columns[x] * up + row];
       }
     }
   }
@@ -106,7 +72,7 @@ export class PixelRenderer {
     const { width, height } = this.image;
     const [sx, sy] = view.scale;
     const [tx, ty] = [view.shift[0], height - view.shift[1]];
-    const faint = ((LINE[3] << 24) | (packed(LINE) & 0xffffff)) >>> 0;
+    const faint = pixelOf(LINE, LINE[3]);
     for (let k = 0; k < xs.length; k += 2) {
       const [x, y] = [xs[k] * sx + tx, ty - ys[k] * sy];
       const [dx, dy] = [xs[k + 1] * sx + tx - x, ty - ys[k + 1] * sy - y];
@@ -132,21 +98,19 @@ export class PixelRenderer {
     const { width, height } = this.image;
     const { n } = points.head;
     const [xs, ys] = view.axes.map((axis) => points.axis(axis));
-    const [values, bigs] = [points.column("color"), points.column("size")];
+    const [inks, bigs] = [points.inks, points.column("size")];
     const [dxs, dys] = isArrow && points.column("direction")
       ? view.axes.map((axis) => points.column("direction").subarray(axis * n, (axis + 1) * n)) : [];
     const [low, high] = points.head.size_range ?? [0, 1];
     const [sx, sy] = view.scale;
     const [tx, ty] = [view.shift[0], height - view.shift[1]];
-    const inks = new Inks(points);
-    const only = inks.of(0);
     const same = bigs || dxs ? null : this.#stamp(size, NaN);
     if (same?.reach === 1 && same.runs.length === 3 && same.runs[1] === same.runs[2]) {
       for (let k = 0; k < n; k += 1) {
         const across = xs[k] * sx + tx;
         const down = ys ? ty - ys[k] * sy : ty;
         if (across >= 0 && across < width && down >= 0 && down < height) { // NaN is nowhere
-          pixels[(down | 0) * width + (across | 0)] = values ? inks.of(values[k]) : only;
+          pixels[(down | 0) * width + (across | 0)] = inks[k];
         }
       }
       return;
@@ -155,10 +119,9 @@ export class PixelRenderer {
       const [across, down] = [xs[k] * sx + tx, ys ? ty - ys[k] * sy : ty];
       if (!(across > -99 && across < width + 99 && down > -99 && down < height + 99)) continue; // NaN is nowhere
       const [x, y] = [Math.floor(across), Math.floor(down)];
-      const ink = values ? inks.of(values[k]) : only;
       const found = same ?? this.#stamp(
         size * (0.4 + 1.2 * (bigs ? (bigs[k] - low) / (high - low || 1) : 0.5)), dxs ? Math.atan2(dys[k], dxs[k]) : NaN);
-      this.#print(found, x, y, ink);
+      this.#print(found, x, y, inks[k]);
     }
   }
 

@@ -1,34 +1,27 @@
 // Draws points and the cells of a grid: on the graphics card, or on a plain canvas where there is none.
-// A picture is {points, cells, lines, size, isArrow}; points and cells have {head, column(role), colours}, lines
-// the places of their ends on both axes, two to a line.
+// A picture is {points, cells, lines, size, isArrow}; points and cells have {head, column(role), inks}, lines the
+// places of their ends on both axes, two to a line.
 
 import { LINE, PixelRenderer } from "./pixels.js";
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const POINTS = `#version 300 es
-uniform vec2 scale, shift; uniform float size, isArrow; uniform vec2 span;
-uniform vec3 palette[16]; uniform int members;
-in float x, y, value, big, dx, dy; out vec3 ink; out float angle;
-vec3 colour(float v) {
-  if (members > 0) return palette[isnan(v) || v < 0.0 ? members - 1 : min(int(v), members - 1)];
-  float t = clamp((v - span.x) / max(span.y - span.x, 1e-30), 0.0, 1.0) * 15.0;
-  int k = min(int(t), 14);
-  return isnan(v) ? vec3(0.5) : mix(palette[k], palette[k + 1], t - float(k));
-}
+uniform vec2 scale, shift; uniform float size, isArrow;
+in vec4 tint; in float x, y, big, dx, dy; out vec4 ink; out float angle;
 void main() {
   bool isNowhere = isnan(x) || isnan(y) || isinf(x) || isinf(y);
   gl_Position = isNowhere ? vec4(9.0, 9.0, 9.0, 1.0) : vec4(vec2(x, y) * scale + shift, 0.0, 1.0);
-  gl_PointSize = size * (0.4 + 1.2 * big); ink = colour(value); angle = isArrow > 0.5 ? atan(dy, dx) : 9.0;
+  gl_PointSize = size * (0.4 + 1.2 * big); ink = tint; angle = isArrow > 0.5 ? atan(dy, dx) : 9.0;
 }`;
 const ROUND = `#version 300 es
-precision mediump float; in vec3 ink; in float angle; out vec4 pixel;
+precision mediump float; in vec4 ink; in float angle; out vec4 pixel;
 void main() {
   vec2 p = (gl_PointCoord - 0.5) * vec2(2.0, -2.0);
   if (angle < 4.0) { // an arrow head: a triangle that points to the angle
     vec2 q = vec2(p.x * cos(angle) + p.y * sin(angle), p.y * cos(angle) - p.x * sin(angle));
     if (abs(q.y) > (0.9 - q.x) * 0.38 || q.x < -0.75) discard;
   } else if (dot(p, p) > 1.0) discard;
-  pixel = vec4(ink, 1.0);
+  pixel = ink;
 }`;
 const CORNERS = `#version 300 es
 uniform vec2 scale, shift, cells; out vec2 at;
@@ -37,16 +30,11 @@ void main() {
   gl_Position = vec4(at * scale + shift, 0.0, 1.0);
 }`;
 const CELLS = `#version 300 es
-precision highp float; precision highp sampler2D;
-uniform sampler2D values; uniform vec2 span, cells; uniform int depth, layer;
-uniform vec3 palette[16]; uniform int members; in vec2 at; out vec4 pixel;
+precision highp float;
+uniform sampler2D inks; uniform vec2 cells; in vec2 at; out vec4 pixel;
 void main() {
   ivec2 cell = ivec2(min(at, cells - 1.0));
-  float v = texelFetch(values, ivec2(cell.y * depth + layer, cell.x), 0).r;
-  float t = clamp((v - span.x) / max(span.y - span.x, 1e-30), 0.0, 1.0) * 15.0;
-  int k = min(int(t), 14);
-  vec3 ink = isnan(v) ? vec3(0.5) : members > 0 ? palette[v < 0.0 ? members - 1 : min(int(v), members - 1)] : mix(palette[k], palette[k + 1], t - float(k));
-  pixel = vec4(ink, 1.0);
+  pixel = texelFetch(inks, ivec2(cell.y, cell.x), 0);
 }`;
 
 const LINES = `#version 300 es
@@ -105,16 +93,14 @@ class CardRenderer {
     gl.clear(gl.COLOR_BUFFER_BIT);
     const scale = [(2 * view.scale[0]) / width, (2 * view.scale[1]) / height];
     const shift = [(2 * view.shift[0]) / width - 1, (2 * view.shift[1]) / height - 1];
-    if (picture.cells) this.#drawCells(picture, scale, shift);
+    if (picture.cells?.column("color")) this.#drawCells(picture, scale, shift);
     if (picture.lines) this.#drawLines(picture, scale, shift);
     if (picture.points?.head.n) this.#drawPoints(picture, scale, shift, view.axes);
   }
 
   #drawLines({ lines, points }, scale, shift) {
     const { gl } = this;
-    gl.useProgram(this.lines.made);
-    gl.uniform2fv(this.lines.at("scale"), scale);
-    gl.uniform2fv(this.lines.at("shift"), shift);
+    this.#use(this.lines, scale, shift);
     const opacity = LINE[3] / 255; // the canvas takes colours that are multiplied by it
     gl.uniform4fv(this.lines.at("ink"), LINE.map((part, k) => (part / 255) * (k < 3 ? opacity : 1)));
     ["x", "y"].forEach((name, k) => this.#fill(name, lines[k], points.stamp, 0, this.lines.made));
@@ -124,19 +110,16 @@ class CardRenderer {
     gl.disable(gl.BLEND);
   }
 
-  #use({ made, at }, layer, scale, shift) {
+  #use({ made, at }, scale, shift) {
     const { gl } = this;
     gl.useProgram(made);
     gl.uniform2fv(at("scale"), scale);
     gl.uniform2fv(at("shift"), shift);
-    gl.uniform2fv(at("span"), layer.span);
-    gl.uniform3fv(at("palette"), layer.colours.flat().map((part) => part / 255));
-    gl.uniform1i(at("members"), layer.members);
   }
 
   #drawPoints({ points, size, isArrow }, scale, shift, axes) {
     const { gl } = this;
-    this.#use(this.points, points, scale, shift);
+    this.#use(this.points, scale, shift);
     const direction = isArrow ? points.column("direction") : null;
     gl.uniform1f(this.points.at("size"), size);
     gl.uniform1f(this.points.at("isArrow"), direction ? 1 : 0);
@@ -144,7 +127,7 @@ class CardRenderer {
     const big = points.column("size")?.map((value) => (value - low) / (high - low || 1));
     this.#fill("x", points.axis(axes[0]), points.stamp);
     this.#fill("y", points.axis(axes[1]), points.stamp);
-    this.#fill("value", points.column("color"), points.stamp);
+    this.#fill("tint", points.inks, points.stamp);
     this.#fill("big", big, points.stamp, 0.5);
     const n = points.head.n;
     this.#fill("dx", direction?.subarray(axes[0] * n, (axes[0] + 1) * n), points.stamp);
@@ -168,24 +151,21 @@ class CardRenderer {
     if (known.stamp !== stamp) gl.bufferData(gl.ARRAY_BUFFER, values, gl.DYNAMIC_DRAW);
     known.stamp = stamp;
     gl.enableVertexAttribArray(place);
-    gl.vertexAttribPointer(place, 1, gl.FLOAT, false, 0, 0);
+    if (values instanceof Uint32Array) gl.vertexAttribPointer(place, 4, gl.UNSIGNED_BYTE, true, 0, 0);
+    else gl.vertexAttribPointer(place, 1, gl.FLOAT, false, 0, 0);
   }
 
-  #drawCells({ cells, layer }, scale, shift) {
+  #drawCells({ cells }, scale, shift) {
     const { gl } = this;
-    const values = cells.column("color");
-    if (!values) return;
-    const [width, height = 1, depth = 1] = cells.head.grid;
-    this.#use(this.cells, cells, scale, shift);
+    const [width, height = 1] = cells.head.grid;
+    this.#use(this.cells, scale, shift);
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
     if (this.drawn !== cells.stamp) {
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R32F, height * depth, width, 0, gl.RED, gl.FLOAT, values);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, height, width, 0, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(cells.inks.buffer));
       for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
       this.drawn = cells.stamp;
     }
     gl.uniform2f(this.cells.at("cells"), width, height);
-    gl.uniform1i(this.cells.at("depth"), depth);
-    gl.uniform1i(this.cells.at("layer"), layer ?? 0);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 }
