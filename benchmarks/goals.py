@@ -1,4 +1,4 @@
-"""What has a goal, which stands beside its name: an index, a network, settings.
+"""Searches by an index, a network, and settings: each beside its goal, which stands in its name.
 
     python benchmarks/goals.py [--sizes N ...] [--links N] [--rounds N] [--backends NAME ...]
 
