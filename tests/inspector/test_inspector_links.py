@@ -213,7 +213,7 @@ def test_a_layer_alone_is_sent() -> None:
         assert np.frombuffer(body[-24:], "<f4").tolist() == [1, 5, 9, 13, 17, 21]
         length = int.from_bytes(inspected.get("points/lodger?layer=3").body[:4], "little")
         head = json.loads(inspected.get("points/lodger?layer=3").body[4 : 4 + length])
-        assert (head["n"], head["grid"], head["columns"][0]["shape"]) == (2, [2, 3], [2])
+        assert (head["n"], head["grid"], head["columns"][0]["shape"]) == (2, [3, 2], [2])
         assert inspected.get("points/room?layer=4").status == 400
 
 
