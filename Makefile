@@ -79,6 +79,7 @@ soak: search
 	$(BIN)/python -m tests.mutate --share $(SHARE)
 
 search: export PYTHONDONTWRITEBYTECODE =
+search: export ECSGEN_COMPILED = 1
 search: export ECSGEN_COMBINATIONS = 0:40
 search: export ECSGEN_MIGRATIONS = 400
 search: $(STAMP) fast

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from .row_proxies import Followed
 from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
 
-EXAMPLES: Final = max(5, settings().max_examples // 10)
+EXAMPLES: Final = max(3, settings().max_examples // 10)
 SEARCH: Final = settings(
     max_examples=EXAMPLES,
     deadline=None,

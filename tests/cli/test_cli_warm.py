@@ -14,9 +14,8 @@ from tests.support.command_project import Project
 SCHEMA = """\
 component: Bird
 fields: {at: "f32[2]", tired: f32}
-space: {field: at}
 kernels:
-  look: {args: {reach: f32}, near: reach, steps: [tired = f32(count())]}
+  look: {args: {reach: f32}, steps: [tired = reach]}
   push: {args: {by: {type: "f32[2]", each: true}}, steps: [at += by]}
 reductions:
   most: {max: tired}

@@ -269,7 +269,7 @@ def schema(way: str) -> str:
 @cache
 def edge_manager(way: str) -> Any:
     """A manager with a row for each pair of edge values."""
-    manager = manager_of(schema(way), f"edges_{way}", "numba" if way == "numba" else "numpy")
+    manager = manager_of(schema(way), f"edges_{way}", "numba" if way == "numba" else "numpy", True)
     manager.create_many(manager._entities.create_many(17 * 17))
     for column, values in COLUMNS.items():
         getattr(manager.data, column)[...] = values

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
@@ -18,7 +19,10 @@ from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
 from ecsgen.render.package_files import texts
+from ecsgen.render.text.black_style import Style
 from ecsgen.source.schema_roots import SchemaRoot
+from tests.support.bytecode_cache import uncompiled
+from tests.support.soak import COMPILED
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"
@@ -62,14 +66,18 @@ def build(
 def imported_package(
     folder: Path, name: str, file: str, text: str, backend: Backend = "numpy"
 ) -> Iterator[Any]:
-    """Build `folder/NAME` as users do, from the schema `folder/schemas/FILE`; yield the package."""
+    """Build `folder/NAME` as users do, from the schema `folder/schemas/FILE`, but without black;
+    yield the package."""
     (folder / "schemas").mkdir()
     (folder / "schemas" / file).write_text(text, encoding="utf-8")
     places = [str(folder / "schemas"), "--output", str(folder / name)]
-    result = CliRunner().invoke(ecsgen, ["build", *places, "--backend", backend])
+    with patch.object(Style, "is_formatted", return_value=True):
+        result = CliRunner().invoke(ecsgen, ["build", *places, "--backend", backend])
     assert result.exit_code == 0, result.output
     sys.path.insert(0, str(folder))
     try:
-        yield importlib.import_module(name)
+        with uncompiled() if backend == "numba" and not COMPILED else nullcontext():
+            importlib.import_module(f"{name}.world")
+        yield sys.modules[name]
     finally:
         sys.path.remove(str(folder))

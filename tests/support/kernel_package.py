@@ -14,6 +14,7 @@ from ecsgen.config import Backend
 from ecsgen.model import Component, Field, Kernel
 from ecsgen.model.columns import split_parts
 from tests.models.random_kernels import ENUM, FIELDS, kernel
+from tests.support.soak import COMPILED
 from tests.support.world_package import checked, load, world_package
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)
@@ -39,16 +40,17 @@ def schema(keys: str, wanted: int, first: int, **choices: bool) -> str:
     return head + "".join(texts) + ENUM
 
 
-def built(text: str, name: str, backend: Backend = "numpy") -> Subject:
+def built(text: str, name: str, backend: Backend = "numpy", compiled: bool = COMPILED) -> Subject:
     """Build the package of a schema."""
-    package, component = world_package(text, name, backend), load(text).components[0]
+    package = world_package(text, name, backend, compiled=compiled)
+    component = load(text).components[0]
     import_module(f"{name}.{component.module}")  # loaded when first used, and patched before
     return Subject(component, package, text)
 
 
-def manager_of(text: str, name: str, backend: Backend = "numpy") -> Any:
+def manager_of(text: str, name: str, backend: Backend = "numpy", compiled: bool = COMPILED) -> Any:
     """Build the package of a schema, and return a manager of its first component."""
-    component, package, _ = built(text, name, backend)
+    component, package, _ = built(text, name, backend, compiled)
     return getattr(package, f"{component.name}Manager")(package.EntityManager())
 
 

@@ -20,6 +20,7 @@ from ecsgen.model import Project
 from ecsgen.render import texts
 from ecsgen.source.schema_roots import SchemaRoot
 from tests.support.bytecode_cache import keep_no_machine_code, uncompiled
+from tests.support.soak import COMPILED
 
 
 def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagnostics]:
@@ -63,7 +64,7 @@ def world_package(
     name: str,
     backend: Backend = "numpy",
     runtime: Runtime = "installed",
-    compiled: bool = True,
+    compiled: bool = COMPILED,
 ) -> ModuleType:
     """Import the package generated from a schema text once, its loops left to Python unless they
     are to be `compiled`; leave a test out that lacks the backend.
