@@ -28,33 +28,52 @@ OURS = join(realpath(Path(__file__).parents[2]), "")
 def uncompiled() -> Iterator[None]:
     """Leave the loops of packages that are imported meanwhile to Python: numba takes 20 s for some.
 
-    What they call of the library is there before, compiled, for it stays for all other tests; but
-    their draws are Python's, for what compiled ones return to Python has lost its type.
+    So is what they call of the library, for numbers that it returns compiled have lost their type.
     """
-    config = pytest.importorskip("numba").config
-    library = import_module("ecsgen_runtime")
-    jit = import_module("ecsgen_runtime.base.jit")
-    draws = f"{library.__name__}.kernels.compiled_random_streams"
-    for module in walk_packages(library.__path__, f"{library.__name__}."):
-        if ".compiled_" in module.name:
-            import_module(module.name)
+    compiled, plain = _library_modules()
+    with _without_jit():
+        try:
+            sys.modules.update(plain)
+            yield
+        finally:
+            sys.modules.update(compiled)
+
+
+@cache
+def _library_modules() -> tuple[dict[str, ModuleType], dict[str, ModuleType]]:
+    """Return the library's modules for compiled kernels, and the same left to Python, by name."""
+    pytest.importorskip("numba")
+    library = import_module("ecsgen_runtime.kernels")
+    names = [module.name for module in walk_packages(library.__path__, f"{library.__name__}.")]
+    compiled = {name: import_module(name) for name in names if ".compiled_" in name}
+    for name in compiled:
+        del sys.modules[name]
+    with _without_jit():
+        plain = {name: import_module(name) for name in compiled}
+    sys.modules.update(compiled)
+    for name, module in compiled.items():
+        parent, _, last = name.rpartition(".")
+        vars(sys.modules[parent])[last] = module
+    return compiled, plain
+
+
+@contextmanager
+def _without_jit() -> Iterator[None]:
+    """Have functions that are to be compiled meanwhile stay Python's."""
+    config, jit = import_module("numba").config, import_module("ecsgen_runtime.base.jit")
     before, config.DISABLE_JIT = config.DISABLE_JIT, True
     in_python, vars(jit)["_in_python"] = jit._in_python, lambda f: _quiet(in_python(f))
-    compiled = sys.modules.pop(draws)
     try:
-        import_module(draws)
         yield
     finally:
         config.DISABLE_JIT, vars(jit)["_in_python"] = before, in_python
-        sys.modules[draws] = compiled
-        vars(sys.modules[f"{library.__name__}.kernels"])["compiled_random_streams"] = compiled
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a loop that warns of what is not a number as little as a compiled one."""
 
     def run(*arguments: Any) -> Any:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return function(*arguments)
 
     return update_wrapper(run, function)
