@@ -47,11 +47,11 @@ fields: {seat: id<Ground>, hunger: f64, met: i64, worst: f64, felt: f64, seen: i
 on: {field: seat, capacity: CAPACITY}
 kernels:
   look:
-    near: 90
+    near: 20
     steps: ["met = count()", "worst = max(other.hunger)", "felt = sum(other.hunger * distance)"]
   wander:
     turns: random
-    near: 90
+    near: 20
     steps:
       - seen = seen * 31 + count(other.hunger > hunger)
       - felt += nearest(other.hunger)

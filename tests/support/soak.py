@@ -92,13 +92,13 @@ SOAK = {
 }
 """By file: the names of tests in which this is found."""
 DEAREST = (
-    *("test_faults.py", "test_kernels_edges.py", "test_world.py", "test_cli.py"),
-    *("test_snapshot_policies.py", "test_docs.py", "test_examples.py", "test_first_calls.py"),
-    *("test_kernels_exact.py", "test_model_examples.py", "test_inspector_page.py"),
-    *("test_references.py", "test_cli_build.py", "test_grids_generated.py", "test_near_others.py"),
-    *("test_generated.py", "test_reductions.py", "test_black.py", "test_judge.py"),
-    *("test_world_kernels.py", "test_shards_mpi.py", "test_fast_outcomes.py"),
-    *("test_chunk_kernels.py", "test_kernels_manager.py", "test_older_packages.py"),
+    *("test_faults.py", "test_docs.py", "test_model_examples.py", "test_cli.py"),
+    *("test_kernels_edges.py", "test_both_ways.py", "test_cli_build.py", "test_examples.py"),
+    *("test_judge.py", "test_inspector_page.py", "test_words.py", "test_fast_outcomes.py"),
+    *("test_shards_mpi.py", "test_imports.py", "test_kernels_exact.py", "test_near_others.py"),
+    *("test_random_grids.py", "test_references.py", "test_snapshot_policies.py"),
+    *("test_added_components.py", "test_matrix.py", "test_generated.py", "test_black.py"),
+    *("test_older_packages.py", "test_first_calls.py", "test_grids_generated.py"),
 )
 """The files that take longest in `make test`."""
 
