@@ -64,7 +64,8 @@ SOAK = {
     "test_near_others.py": "numba",
     "test_neighbour_loops.py": "both_backends.*(shove|spread)",
     "test_neighbours.py": r"both_backends|(any_order|of_them|wolves)\[1",
-    "test_network_kernels.py": "goes.(hire|sum_up|count_ill|fame)-numba",
+    "test_network_kernels.py": "goes.(hire|sum_up|count_ill|fame)-numba|ask_alone.numba",
+    "test_on_all_cores.py": "of_one_core.[014]|on_all_cores",
     "test_random_grids.py": (
         r"wrong.*numba|kernels\[[^0]|lives\[(4[^0]|5)|compiled_[^c]|ask_cells\[[12]"
     ),
