@@ -1,12 +1,14 @@
 // Lines over frames (uPlot), and bars (plain elements).
 
-import { colour, element, save } from "./dom.js";
+import { colour, element, savePicture } from "./dom.js";
 import { cellText, count } from "./format.js";
+
+const COLOURS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
 
 // A line for each of `names`; `update(x, lines)` draws them anew. `x` names what they are over.
 export class Lines {
-  constructor(label, names, colours, height, format, x = "frame") {
-    Object.assign(this, { names, colours, height, format, x });
+  constructor(label, names, height, x, format = (value) => count(Number(value.toPrecision(6)))) {
+    Object.assign(this, { names, height, format, x });
     this.data = [[], ...names.map(() => [])];
     this.surface = element("div", { role: "img", "aria-label": label });
     this.node = element("div", { class: "chart", data: { chart: label } }, this.surface,
@@ -45,7 +47,7 @@ export class Lines {
     const axis = { stroke: ink, grid, ticks: grid, font: "11px system-ui", labelFont: "11px system-ui" };
     const series = this.names.map((name, place) => ({
       label: name,
-      stroke: colour(this.colours[place]),
+      stroke: colour(COLOURS[place % COLOURS.length]),
       width: 1.5,
       points: { show: false },
       value: (_, value) => (value === null || value === undefined ? "–" : this.format(value)),
@@ -63,13 +65,7 @@ export class Lines {
 
   #save(label) {
     const from = this.surface.querySelector("canvas");
-    if (!from) return; // nothing is drawn yet
-    const picture = element("canvas", { width: from.width, height: from.height });
-    const context = picture.getContext("2d");
-    context.fillStyle = colour("paper");
-    context.fillRect(0, 0, picture.width, picture.height);
-    context.drawImage(from, 0, 0);
-    picture.toBlob((blob) => save(`${label}.png`, blob));
+    if (from) savePicture(label, from); // else nothing is drawn yet
   }
 }
 

@@ -28,10 +28,21 @@ export function colour(name) {
 }
 
 // Saves what is seen as a file.
-export function save(name, blob) {
+function save(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   URL.revokeObjectURL(link.href);
+}
+
+// Saves canvases, one upon the other, as a picture on paper.
+export function savePicture(name, ...canvases) {
+  const [{ width, height }] = canvases;
+  const picture = element("canvas", { width, height });
+  const context = picture.getContext("2d");
+  context.fillStyle = colour("paper");
+  context.fillRect(0, 0, width, height);
+  for (const canvas of canvases) context.drawImage(canvas, 0, 0);
+  picture.toBlob((blob) => save(`${name}.png`, blob));
 }
 
 // Texts stand in quotes; a ' goes before one that a spreadsheet would take for a formula.

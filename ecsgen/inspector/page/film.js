@@ -3,12 +3,11 @@
 import { Lines } from "./charts.js";
 import { colour, element, say } from "./dom.js";
 import { count } from "./format.js";
-import { dotSize, drawBorder, fitted, Layer, legendItems } from "./layer.js";
-import { makeRenderer } from "./renderer.js";
+import { drawBorder, fitted, Layer, legendItems } from "./layer.js";
+import { Surface } from "./renderer.js";
 
 const RATE = 30; // pictures a second
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
-const INKS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
 const AXES = [0, 1];
 
 async function unpacked(text) {
@@ -91,35 +90,31 @@ class Film {
     this.button = element("button", { type: "button", data: { play: "" }, title: "Space", on: { click: () => this.#toggle() } }, "Play");
     this.speed = element("select", { "aria-label": "speed", on: { change: () => this.since && this.#play() } },
       ...SPEEDS.map((speed) => element("option", { value: speed, selected: speed === 1 }, `${speed} ×`)));
-    this.surface = element("canvas");
-    this.over = element("canvas", { role: "img", "aria-label": "map" });
+    this.surface = new Surface();
     this.legend = element("ul", { class: "legend", "aria-label": "colours" });
     this.charts = facts.charts.map((names) => {
-      const lines = new Lines(names.join(", "), names, names.map((_, k) => INKS[k % INKS.length]), 150, (value) => count(Number(value.toPrecision(6))), facts.time);
+      const lines = new Lines(names.join(", "), names, 150, facts.time);
       lines.update(facts.times, names.map((name) => facts.lines[name]));
       return lines;
     });
-    const box = element("div", { class: "map", data: { map: "" } }, this.surface, this.over);
+    const { box } = this.surface;
     document.body.append(element("header", {}, element("h1", {}, facts.title), this.time),
       ...(this.first ? [this.legend, box] : []),
       element("section", { class: "charts", "aria-label": "charts" }, ...this.charts.map(({ node }) => node)),
       element("footer", {}, this.button, this.slider, this.speed));
     document.addEventListener("keydown", (event) => this.#key(event));
     if (!this.first) return this.show(0);
-    this.renderer = makeRenderer(this.surface);
     this.legend.replaceChildren(...legendItems(this.first.layer(0), this.first.facts.color));
-    new ResizeObserver(() => this.#fit(box)).observe(box);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#fit(box));
+    new ResizeObserver(() => this.#fit()).observe(box);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#fit());
   }
 
-  #fit(box) {
-    this.ratio = devicePixelRatio || 1;
-    const [width, height] = [box.clientWidth, box.clientHeight].map((size) => Math.max(1, Math.round(size * this.ratio)));
-    for (const canvas of [this.surface, this.over]) Object.assign(canvas, { width, height });
+  #fit() {
+    this.surface.resize();
     const { bounds, wrap } = this.first.facts;
     const shown = AXES.map((axis) => bounds[axis] ?? [-0.5, 0.5]);
-    this.view = fitted(this.surface, shown, AXES);
-    drawBorder(this.over.getContext("2d"), this.view, shown, wrap, colour("dim"));
+    this.view = fitted(this.surface.canvas, shown, AXES);
+    drawBorder(this.surface.over.getContext("2d"), this.view, shown, wrap, colour("dim"));
     this.show(this.picture);
   }
 
@@ -131,12 +126,9 @@ class Film {
     for (const { plot } of this.charts) plot?.setCursor({ left: plot.valToPos(time, "x"), top: 0 });
     if (!this.view) return;
     const points = this.points?.layer(picture) ?? null;
-    const n = points?.head.n ?? 0;
-    const isArrow = Boolean(points?.column("direction"));
-    const size = (isArrow ? 1.8 : 1) * dotSize(this.surface, n, this.ratio);
     const ends = this.links?.layer(picture);
     const lines = ends && AXES.map((axis) => ends.axis(axis) ?? new Float32Array(ends.head.n));
-    this.renderer.draw({ points, lines, cells: this.cells?.layer(picture) ?? null, size, isArrow }, this.view);
+    this.surface.draw({ points, lines, cells: this.cells?.layer(picture) ?? null }, this.view);
   }
 
   #toggle() {

@@ -120,11 +120,6 @@ export function fitted({ width, height }, bounds, axes) {
   return { scale: [scale, scale], shift: bounds.map(([low], k) => size[k] / 2 - scale * (low + spans[k] / 2)), axes };
 }
 
-// Pixels across a point, of a picture with so many.
-export function dotSize({ width, height }, n, ratio) {
-  return Math.max(1.5, Math.min(10, Math.sqrt((width * height) / Math.max(n, 1)) / 3)) * ratio;
-}
-
 // Where a place on axis `k` is, from the upper left.
 export function pixel({ height }, view, k, value) {
   const from = value * view.scale[k] + view.shift[k];

@@ -1,11 +1,11 @@
 // The map: rows where they are, with the cells of a grid behind them. Pan, zoom, and open by a click.
 
 import { askBytes, query } from "./api.js";
-import { colour, element, save, say } from "./dom.js";
+import { colour, element, savePicture, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
 import { count, entityName, referencePath } from "./format.js";
-import { dotSize, drawBorder, fitted, Layer, legendItems, pixel } from "./layer.js";
-import { makeRenderer } from "./renderer.js";
+import { drawBorder, fitted, Layer, legendItems, pixel } from "./layer.js";
+import { Surface } from "./renderer.js";
 
 const NEAR = 14; // pixels from a click to a point
 const REST = 400; // milliseconds between two looks at what does not move
@@ -16,17 +16,15 @@ export class MapPage {
     this.facts = element("p", { class: "facts", role: "status" });
     this.tools = element("div", { class: "tools maptools" });
     this.legend = element("ul", { class: "legend", "aria-label": "colours" });
-    this.surface = element("canvas");
-    this.over = element("canvas", { tabindex: 0, role: "img", "aria-label": "map", on: {
+    this.surface = new Surface({ tabindex: 0, on: {
       pointerdown: (event) => this.#grab(event), pointermove: (event) => this.#drag(event),
       pointerup: (event) => this.#release(event), wheel: (event) => this.#wheel(event),
       dblclick: () => this.#fit(), keydown: (event) => this.#key(event) } });
-    this.box = element("div", { class: "map", data: { map: "" } }, this.surface, this.over);
+    ({ canvas: this.canvas, over: this.over, box: this.box } = this.surface);
     this.beside = element("aside", { class: "beside", "aria-label": "what is marked", hidden: true });
     this.node = element("section", { class: "page" },
       element("div", { class: "top" }, element("h2", {}, "Map"), this.facts, this.tools), this.legend,
       element("div", { class: "split" }, this.box, this.beside));
-    this.renderer = makeRenderer(this.surface);
     this.axes = [0, 1];
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
@@ -142,7 +140,7 @@ export class MapPage {
     this.cells = map.is_grid ? layer : behind;
     const { n, step, tick, links_of } = layer.head;
     const links = links_of === undefined ? "" : `, ${count(links_of)} links`;
-    say(this.facts, `${map.is_grid ? this.app.component(map.component).grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}${links}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
+    say(this.facts, `${map.is_grid ? this.app.component(map.component).grid.join(" × ") : count(n)} ${map.is_grid ? "cells" : "points"}${links}, ${!tick ? `step ${count(step)}` : `tick ${count(tick)}`}${this.surface.renderer.isPlain ? "; drawn without a graphics card" : ""}`);
     this.#drawLegend(layer);
     this.#draw();
   }
@@ -161,25 +159,17 @@ export class MapPage {
   }
 
   #fit() {
-    this.view = fitted(this.surface, this.#bounds(), this.axes);
+    this.view = fitted(this.canvas, this.#bounds(), this.axes);
     this.#draw();
   }
 
   #draw() {
-    const ratio = devicePixelRatio || 1;
-    const [width, height] = [this.box.clientWidth, this.box.clientHeight].map((size) => Math.max(1, Math.round(size * ratio)));
-    if (this.surface.width !== width || this.surface.height !== height) {
-      for (const canvas of [this.surface, this.over]) [canvas.width, canvas.height] = [width, height];
-      this.view = null;
-    }
+    if (this.surface.resize()) this.view = null;
     if (!this.points && !this.cells) return;
     if (!this.view) return this.#fit();
-    const n = this.points?.head.n ?? 0;
-    const dot = dotSize({ width, height }, n, ratio);
-    const isArrow = this.chosen.direction !== "";
-    this.renderer.draw({ points: this.points, cells: this.cells, lines: this.points?.lines(this.axes), size: isArrow ? 1.8 * dot : dot, isArrow }, this.view);
+    this.surface.draw({ points: this.points, cells: this.cells, lines: this.points?.lines(this.axes) }, this.view);
     this.#drawOver();
-    this.box.dataset.map = String(n || this.cells?.head.n);
+    this.box.dataset.map = String(this.points?.head.n || this.cells?.head.n);
   }
 
   // Borders, and the entity that is marked; left as they are while nothing of it changes.
@@ -193,7 +183,7 @@ export class MapPage {
     const context = this.over.getContext("2d");
     drawBorder(context, this.view, bounds, (this.points ?? this.cells).head.wrap, ink);
     if (row < 0) return;
-    const [x, y] = this.axes.map((axis, k) => pixel(this.surface, this.view, k, this.points.axis(axis)?.[row] ?? 0));
+    const [x, y] = this.axes.map((axis, k) => pixel(this.canvas, this.view, k, this.points.axis(axis)?.[row] ?? 0));
     context.strokeStyle = colour("ink");
     context.lineWidth = 2;
     context.beginPath();
@@ -205,8 +195,8 @@ export class MapPage {
   }
 
   #at(event) {
-    const ratio = this.surface.width / this.box.clientWidth;
-    return [event.offsetX * ratio, this.surface.height - event.offsetY * ratio];
+    const ratio = this.canvas.width / this.box.clientWidth;
+    return [event.offsetX * ratio, this.canvas.height - event.offsetY * ratio];
   }
 
   #grab(event) {
@@ -301,7 +291,7 @@ export class MapPage {
   }
 
   #key(event) {
-    const middle = [this.surface.width / 2, this.surface.height / 2];
+    const middle = [this.canvas.width / 2, this.canvas.height / 2];
     const ways = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, -40], ArrowDown: [0, 40] };
     if (event.key === "+" || event.key === "=") this.#zoom(1.25, middle);
     else if (event.key === "-") this.#zoom(0.8, middle);
@@ -315,11 +305,6 @@ export class MapPage {
 
   #save() {
     this.#draw(); // the card keeps a picture until it is shown
-    const both = element("canvas", { width: this.surface.width, height: this.surface.height });
-    const context = both.getContext("2d");
-    context.fillStyle = colour("paper");
-    context.fillRect(0, 0, both.width, both.height);
-    for (const canvas of [this.surface, this.over]) context.drawImage(canvas, 0, 0);
-    both.toBlob((blob) => save(`${this.map.name}.png`, blob));
+    savePicture(this.map.name, this.canvas, this.over);
   }
 }

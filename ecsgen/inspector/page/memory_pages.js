@@ -109,8 +109,8 @@ export class ChunksPage extends PicturePage {
 export class FramesPage extends PicturePage {
   constructor(app) {
     super(app, "Frames");
-    this.times = new Lines("frames", ["ms"], ["accent"], 260, (value) => `${Number(value.toPrecision(4))}`);
-    this.numbers = new Lines("numbers", ["entities", "rows"], ["accent", "second"], 220, (value) => count(Math.round(value)));
+    this.times = new Lines("frames", ["ms"], 260, "frame", (value) => `${Number(value.toPrecision(4))}`);
+    this.numbers = new Lines("numbers", ["entities", "rows"], 220, "frame", (value) => count(Math.round(value)));
     this.body.append(element("h3", {}, "Milliseconds between two ticks"), this.times.node,
       element("h3", {}, "Entities, and rows of all components"), this.numbers.node);
     this.refresh();

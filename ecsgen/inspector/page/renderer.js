@@ -2,6 +2,7 @@
 // A picture is {points, cells, lines, size, isArrow}; points and cells have {head, column(role), inks}, lines the
 // places of their ends on both axes, two to a line.
 
+import { element } from "./dom.js";
 import { LINE, PixelRenderer } from "./pixels.js";
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
@@ -58,10 +59,33 @@ function program(gl, vertex, fragment) {
   return { made, at: (name) => uniforms.get(name) ?? uniforms.set(name, gl.getUniformLocation(made, name)).get(name) };
 }
 
-export function makeRenderer(canvas) {
-  // a canvas that stays in memory: it takes pixels without a detour by the software that stands for a card
-  if (!hasCard()) return new PixelRenderer(canvas.getContext("2d", { willReadFrequently: true }));
-  return new CardRenderer(canvas.getContext("webgl2", { antialias: false }));
+// Canvases in a box: one for what is drawn, and one over it for borders and marks.
+export class Surface {
+  constructor(properties) {
+    [this.canvas, this.over] = [element("canvas"), element("canvas", { role: "img", "aria-label": "map", ...properties })];
+    this.box = element("div", { class: "map", data: { map: "" } }, this.canvas, this.over);
+    // a canvas that stays in memory takes pixels without a detour by the software that stands for a card
+    this.renderer = hasCard() ? new CardRenderer(this.canvas.getContext("webgl2", { antialias: false }))
+      : new PixelRenderer(this.canvas.getContext("2d", { willReadFrequently: true }));
+  }
+
+  // Gives the canvases the size of the box; returns whether they had another.
+  resize() {
+    this.ratio = devicePixelRatio || 1;
+    const [width, height] = [this.box.clientWidth, this.box.clientHeight].map((size) => Math.max(1, Math.round(size * this.ratio)));
+    if (this.canvas.width === width && this.canvas.height === height) return false;
+    for (const canvas of [this.canvas, this.over]) Object.assign(canvas, { width, height });
+    return true;
+  }
+
+  // Draws {points, cells, lines}; points with a direction are arrow heads, and many are small.
+  draw(picture, view) {
+    const { points } = picture;
+    const isArrow = Boolean(points?.column("direction"));
+    const room = Math.sqrt((this.canvas.width * this.canvas.height) / Math.max(points?.head.n ?? 0, 1));
+    const size = (isArrow ? 1.8 : 1) * this.ratio * Math.max(1.5, Math.min(10, room / 3));
+    this.renderer.draw({ ...picture, size, isArrow }, view);
+  }
 }
 
 // Whether WebGL2 runs on a graphics card, not in software.

@@ -5,7 +5,6 @@ import { Lines } from "./charts.js";
 import { element, saveCsv, say } from "./dom.js";
 import { count } from "./format.js";
 
-const COLOURS = ["accent", "second", "third", "fourth", "fifth", "sixth"];
 const FIRST = 6; // lines that are shown at first
 const EVERY = 300; // milliseconds between two looks
 const MOST = 20000; // steps that the page keeps; then it asks for all again, which come thinned
@@ -111,7 +110,7 @@ export class SeriesPage {
 }
 
 function makeChart(title, names, over) {
-  const lines = new Lines(title, names, names.map((_, k) => COLOURS[k % COLOURS.length]), 220, (value) => count(Number(value.toPrecision(6))), over);
+  const lines = new Lines(title, names, 220, over);
   lines.node.dataset.series = names.join(",");
   return { names, lines };
 }
