@@ -43,6 +43,7 @@ PATHS = (
     "query/movers?sort=point_mass.mass",
     "histogram/point_mass/mass",
     "histogram/point_mass/position",
+    "points/boid?direction=heading&ids=0",
 )
 
 
@@ -57,6 +58,7 @@ def large(rows: int) -> World:
         position={},
         velocity={},
     )
+    world.spawn(rows // 10, boid={"position": chance.random((rows // 10, 2))})
     world.tile.create_many(es[:3000])  # has holes, and room for few
     world.kin.set_parent_many(np.arange(1, rows), np.arange(rows - 1) // 10)
     world.archetypes.create([Health, Weapon], n=rows, weapon={"damage": chance.random(rows)})

@@ -246,16 +246,11 @@ def make_layer(
 ) -> Layer:
     """Return the columns as they are drawn: without holes, little-endian, enums by place."""
     reader = source.reader
-    shape = (source.grid or reader).grid
-    head |= {"wrap": source.wrap, "owner": reader.owner, **({"grid": shape} if shape else {})}
-    depth = [*head.get("grid", ()), 1, 1, 1][2]
-    if layer is not None and layer >= depth:
-        raise RequestError(400, f"layer: there is no layer {layer} of {depth}")
-    if layer is not None and depth > 1:
-        head |= {key: head[key][:2] for key in ("grid", "wrap")}
-    else:
-        layer, depth = None, 1
-    rows: Rows = slice(layer or 0, source.n, depth) if source.field is None else slice(0, source.n)
+    head |= _shape_of(source, layer)
+    is_cut = len(head["wrap"]) < len(source.wrap)
+    rows: Rows = slice(0, source.n)
+    if source.field is None and is_cut:
+        rows = slice(layer, source.n, reader.grid[2])  # type: ignore[index]  # the rows are cells
     if entities is not None:
         numbers = reader.find(entities)
         rows = numbers.compress((numbers >= 0) & (numbers < source.n))
@@ -270,7 +265,7 @@ def make_layer(
     if places is None:
         head["n"] = int(np.prod(head["grid"]))
     else:
-        if layer is not None:
+        if is_cut:
             is_there = np.floor(places[:, 2]) == layer
             is_used = is_there & is_used if reader.has_holes else is_there
         columns["place"] = _in_one_piece(places[is_used, : len(head["wrap"])])
@@ -291,7 +286,7 @@ def make_layer(
     if places is not None and network is not None:
         numbers, head["links_of"] = rows_of_ends(network, reader)
         ends = lines_of(places_of_links(numbers, places, rows), source.wrap)
-        if layer is not None:
+        if is_cut:
             are_there = (np.floor(ends[2]) == layer).reshape(-1, 2).all(1)
             ends = _in_one_piece(ends[:2, are_there.repeat(2)].T)
         columns[LINKS] = ends
@@ -301,6 +296,17 @@ def make_layer(
         described.append(_column(head["owner"], columns["owner"], "u64"))
     head["columns"] = described
     return Layer(head, columns)
+
+
+def _shape_of(source: Place, layer: int | None) -> dict[str, Json]:
+    """Return what a head says of the axes; of a layer they are two."""
+    shape = (source.grid or source.reader).grid
+    depth = [*(shape or ()), 1, 1, 1][2]
+    shown = 2 if layer is not None and depth > 1 else None
+    if layer is not None and layer >= depth:
+        raise RequestError(400, f"layer: there is no layer {layer} of {depth}")
+    grid = {} if shape is None else {"grid": shape[:shown]}
+    return {"wrap": source.wrap[:shown], "owner": source.reader.owner, **grid}
 
 
 def _places(source: Place, rows: Rows) -> Cells | None:
