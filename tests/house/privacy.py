@@ -20,10 +20,10 @@ PUBLIC: Final = frozenset(("_replace", "_asdict", "_fields", "_make"))
 SEAMS: Final = frozenset(("world", "manager"))
 
 
-def own_names(tree: ast.Module) -> set[str]:
+def own_names(nodes: list[ast.AST]) -> set[str]:
     """Return the names that a module defines: functions, classes, attributes, slots, constants."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
@@ -34,10 +34,10 @@ def own_names(tree: ast.Module) -> set[str]:
     return names
 
 
-def others_underscores(tree: ast.Module) -> Iterator[int]:
+def others_underscores(nodes: list[ast.AST]) -> Iterator[int]:
     """Yield the lines that read an underscore attribute of an object of another module."""
-    defined = own_names(tree)
-    for node in ast.walk(tree):
+    defined = own_names(nodes)
+    for node in nodes:
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
             continue
         if node.attr.endswith("_") or node.attr in PUBLIC or node.attr in defined:
@@ -48,9 +48,9 @@ def others_underscores(tree: ast.Module) -> Iterator[int]:
         yield node.lineno
 
 
-def untyped_seams(tree: ast.Module) -> Iterator[int]:
+def untyped_seams(nodes: list[ast.AST]) -> Iterator[int]:
     """Yield the lines of parameters `world: Any` and `manager: Any`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.arg(arg=name, annotation=ast.Name(id="Any")) if name in SEAMS:
                 yield node.lineno
@@ -63,9 +63,9 @@ def found_in(root: Path) -> dict[str, list[str]]:
     """Return the lines of a folder's modules: `underscores` and `seams`."""
     lines: dict[str, list[str]] = {what: [] for what in SEARCHES}
     for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
         for what, search in SEARCHES.items():
-            lines[what] += [f"{path}:{line}: {what}" for line in sorted({*search(tree)})]
+            lines[what] += [f"{path}:{line}: {what}" for line in sorted({*search(nodes)})]
     return lines
 
 

@@ -23,9 +23,9 @@ EXCEPTIONS: Final[dict[str, frozenset[str]]] = {}
 SECTION: Final = re.compile(r"^ *# ?-{2,}")
 
 
-def forbidden_locals(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def forbidden_locals(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each variable of a function that has a forbidden name."""
-    for function in ast.walk(tree):
+    for function in nodes:
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         arguments = function.args
@@ -46,9 +46,9 @@ def _bindings(nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> Iterato
         yield from _bindings([*ast.iter_child_nodes(node)])
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def docstrings(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and text of each docstring, those of attributes and constants as well."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str(text))):
                 yield node.lineno, text.strip()
@@ -57,12 +57,12 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def offences(path: Path) -> Iterator[str]:
     """Yield what a module has of forbidden words, a line each."""
     text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    nodes = [*ast.walk(ast.parse(text))]
     allowed = EXCEPTIONS.get(path.as_posix(), frozenset())
-    for line, name in sorted({*forbidden_locals(tree)}):
+    for line, name in sorted({*forbidden_locals(nodes)}):
         if name not in allowed:
             yield f"{path}:{line}: local {name!r}"
-    for line, docstring in docstrings(tree):
+    for line, docstring in docstrings(nodes):
         if OPENINGS.match(docstring):
             yield f"{path}:{line}: docstring begins {docstring[:40]!r}"
     for number, line_text in enumerate(text.splitlines(), 1):
