@@ -134,17 +134,19 @@ class _Loader(SourceFileLoader):
         package."""
         text = self.get_data(self.path)
         alone = b"from .." not in text.replace(b"from ..base.jit", b"")
+        key = text, "numba" in sys.modules and bool(sys.modules["numba"].config.DISABLE_JIT)
         if ".compiled_" not in module.__name__ or not alone:
             super().exec_module(module)
-        elif text in _SHARED:
-            vars(module).update(vars(_SHARED[text]))
+        elif key in _SHARED:
+            vars(module).update(vars(_SHARED[key]))
         else:
             super().exec_module(module)
-            _SHARED[text] = module
+            _SHARED[key] = module
 
 
 _COMPILED: dict[bytes, CodeType] = {}
-_SHARED: dict[bytes, ModuleType] = {}
+_SHARED: dict[tuple[bytes, bool], ModuleType] = {}
+"""By text, and whether Python runs it."""
 
 
 def _moved(code: CodeType, path: str) -> CodeType:
