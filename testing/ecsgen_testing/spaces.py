@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .common_cases import Cases
-from .subject import COPIES, refuses
 
 Cell = tuple[int, ...]
 
@@ -153,28 +152,3 @@ class SpatialCases(Cases):
         starts, rows_found = m.near(np.zeros((2, axes)), 1.0)
         assert (starts.tolist(), rows_found.tolist()) == ([0, 0, 0], [])
         assert m.near(np.empty((0, axes)), 1.0).starts.tolist() == [0]
-
-    def test_what_is_no_point_or_radius(self) -> None:
-        _, m, _ = self.placed()
-        axes = len(m.wrap)
-        points = np.zeros((2, axes))
-        for radius in (0, -1.0, np.nan, np.inf, "1", None, True):
-            refuses(ValueError, "radius", m.near, points, radius)
-        shapes = (2, axes + 1), (1, 2, axes), () if axes == 1 else (axes,)
-        for wrong in map(np.zeros, shapes):
-            refuses(ValueError, "points", m.near, wrong, 1.0)
-
-    def test_what_is_no_wrap(self, m: Any) -> None:
-        axes = len(m.wrap)
-        sizes = (-1, np.nan, np.inf, "x", None, True)
-        others = (), (1,) * (axes + 1), 7, None, "abc"
-        for wrap in (*((size,) * axes for size in sizes), *others):
-            refuses(ValueError, "wrap", setattr, m, "wrap", wrap)
-        assert m.wrap == m._SPACE.wrap
-        m.wrap = np.arange(axes)
-        assert m.wrap == tuple(map(float, range(axes)))
-        assert all(type(size) is float for size in m.wrap)
-
-    def test_copies_are_as_wide(self, m: Any) -> None:
-        m.wrap = wrap = tuple(size + 0.1 for size in m._SPACE.wrap[::-1])
-        assert [copied(m).wrap for copied in COPIES] == [wrap, wrap]

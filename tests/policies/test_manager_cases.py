@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.subject import handles_with, raise_error, refuses, through_pickle
+from ecsgen_testing.subject import COPIES, handles_with, raise_error, refuses, through_pickle
 
 import generated as g
 from generated import NIL, EntityManager
@@ -472,6 +472,21 @@ def test_generations_of_rows_that_are_slots() -> None:
     m.shrink_to_fit()
     m.create_many(es)
     assert not set(ids.tolist()) & set(m.id_of_many(np.arange(3000)).tolist())
+
+
+def test_what_is_no_point_radius_or_wrap() -> None:
+    _, m, _ = made(g.BoidManager, 3)
+    for radius in (0, -1.0, np.nan, np.inf, "1", None, True):
+        refuses(ValueError, "radius", m.near, np.zeros((2, 2)), radius)
+    for points in map(np.zeros, ((2, 3), (1, 2, 2), (2,))):
+        refuses(ValueError, "points", m.near, points, 1.0)
+    sizes = (-1, np.nan, np.inf, "x", None, True)
+    for wrap in (*((size, size) for size in sizes), (), (1, 1, 1), 7, None, "abc"):
+        refuses(ValueError, "wrap", setattr, m, "wrap", wrap)
+    assert m.wrap == (100, 60)
+    m.wrap = np.arange(2)
+    assert [type(size) for size in m.wrap] == [float, float]
+    assert [copied(m).wrap for copied in COPIES] == [(0, 1), (0, 1)]
 
 
 def test_creation_of_rows_without_owners() -> None:

@@ -48,6 +48,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "kernels/compiled_random_streams.py": ("kernels/test_distributions.py",),
     "kernels/random_streams.py": ("kernels/test_distributions.py",),
     "kernels/seeding.py": ("world/test_world_cases.py",),
+    "kernels/spaces/": ("policies/test_manager_cases.py",),
     "managers/": (
         "policies/test_manager_cases.py",
         "policies/test_few.py",
@@ -65,6 +66,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
     "managers/policies/hierarchy.py": ("policies/test_feature_hierarchy.py",),
     "managers/policies/ids.py": ("kernels/test_newborn_handles.py",),
+    "managers/policies/index.py": ("policies/test_index.py",),
     "managers/policies/instances.py": ("world/test_world_queries.py",),
     "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
     "managers/policies/references.py": ("policies/test_on_delete.py",),

@@ -170,6 +170,17 @@ class TestSeeds:
         refuses((OverflowError, ValueError), "seed", setattr, w, "seed", 2**64)
         assert {m.seed for m in seeded(w)} == {0}
 
+    def test_what_is_no_seed(self) -> None:
+        for holder in seeded(World()):
+            holder.seed = 7
+            first = draw_keys(holder)
+            for seed in (-1, 2**64, 1.0, "1", True, None):
+                refuses(
+                    (ValueError, OverflowError, TypeError), "seed", setattr, holder, "seed", seed
+                )
+            assert holder.seed == 7
+            assert not {*first} & {*draw_keys(holder)}
+
     def test_copies_and_files_go_on(self) -> None:
         w = World()
         for seed in (0, 2**64 - 1):
