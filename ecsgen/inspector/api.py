@@ -29,12 +29,12 @@ from ecsgen.inspector.json_values import Json, given_fields, json_column, json_v
 from ecsgen.inspector.kernel_times import KernelTimes
 from ecsgen.inspector.labels import Labels
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json, field_json
-from ecsgen.inspector.points import LINKS, ROLES, Points
+from ecsgen.inspector.points import LINKS, ROLES, Points, pack
 from ecsgen.inspector.row_filters import parse_filters
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.saved_worlds import save_beside
 from ecsgen.inspector.series import Series
-from ecsgen.inspector.server import Answer, body_of
+from ecsgen.inspector.server import Answer, BytesResponse, body_of
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
 from ecsgen.inspector.view import View, require_name
 
@@ -76,7 +76,7 @@ class Api:
         self._queries = {
             n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
         }
-        self.points = Points(queue, self._readers, self._queries, self._finder, world)
+        self.points = Points(self._readers, self._queries, world)
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
         settings = [] if self._settings is None else list(map(field_json, self._settings.FIELDS))
         for name in view.controls:
@@ -196,11 +196,22 @@ class Api:
         return await self._series.records(since)
 
     async def _map_points(self, request: Request) -> Response:
-        parameters = request.query_params
+        parameters, name = request.query_params, request.path_params["map"]
         wanted = {role: parameters[role] for role in (*ROLES, LINKS) if parameters.get(role)}
-        name, has_ids = request.path_params["map"], parameters.get("ids") != "0"
+        has_ids = parameters.get("ids") != "0"
         layer = number(parameters, "layer", 0) if "layer" in parameters else None
-        return await self.points.points(name, wanted, self._run_state, has_ids=has_ids, layer=layer)
+        conditions = self._queries.get(name)
+        entities = None if conditions is None else await self._finder.living(conditions)
+
+        def packed() -> list[memoryview]:
+            head = self._run_state()
+            return pack(
+                self.points.layer(
+                    name, wanted, head, entities=entities, has_ids=has_ids, layer=layer
+                )
+            )
+
+        return BytesResponse(await self._ask(packed))
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,11 +21,10 @@ from ecsgen.inspector.component_readers import (
     ManagerReader,
     Rows,
 )
-from ecsgen.inspector.entity_finder import Conditions, EntityFinder
+from ecsgen.inspector.entity_finder import Conditions
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.map_links import is_network, lines_of, places_of_links, rows_of_ends
-from ecsgen.inspector.server import BytesResponse
-from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
+from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 ROLES: Final = ("color", "size", "direction")
 """Roles that fields are shown in, in the order of their columns."""
@@ -87,17 +86,14 @@ def find_places(readers: Mapping[str, ComponentReader]) -> dict[str, Place]:
 
 
 class Points:
-    """Answers for the map."""
+    """The maps of a world."""
 
     def __init__(
         self,
-        queue: TickQueue,
         readers: Mapping[str, ComponentReader],
         queries: Mapping[str, Conditions],
-        finder: EntityFinder,
         world: InspectedWorld,
     ) -> None:
-        self._ask = queue.run_in_tick
         self._world = world
         self._places = find_places(readers)
         managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
@@ -107,7 +103,6 @@ class Points:
             for name, conditions in queries.items()
             if any(part in self._places for part in conditions.all)
         }
-        self._finder = finder
 
     def maps_json(self) -> Json:
         """Return what can be shown: name, component, axes and the grid behind of each."""
@@ -163,7 +158,7 @@ class Points:
         return make_layer(source, shown, network, entities, {"name": name, **head}, has_ids, layer)
 
     def check(self, name: str, wanted: Mapping[str, str]) -> None:
-        """Raise RequestError for what `points` could not show."""
+        """Raise RequestError for what `layer` could not show."""
         self._network(self._shown(name, wanted)[0], wanted)
 
     def _network(self, source: Place, wanted: Mapping[str, str]) -> ManagerReader | None:
@@ -183,30 +178,6 @@ class Points:
         source = self._places[component]
         roles = [role for role in ROLES if role in wanted]
         return source, conditions, [(r, _shown_field(source.reader, r, wanted)) for r in roles]
-
-    async def points(
-        self,
-        name: str,
-        wanted: Mapping[str, str],
-        state: Callable[[], Mapping[str, Json]],
-        *,
-        has_ids: bool = True,
-        layer: int | None = None,
-    ) -> BytesResponse:
-        """Return the answer with the columns of a component, query or grid; raises as `layer`.
-
-        `state`: returns what the head says of the run.
-        """
-        conditions = self._queries[name][1] if name in self._queries else None
-        entities = None if conditions is None else await self._finder.living(conditions)
-
-        def packed() -> list[memoryview]:
-            head = state()
-            return pack(
-                self.layer(name, wanted, head, entities=entities, has_ids=has_ids, layer=layer)
-            )
-
-        return BytesResponse(await self._ask(packed))
 
 
 def first_color(reader: ComponentReader, *, is_grid: bool) -> str | None:
