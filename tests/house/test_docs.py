@@ -347,6 +347,11 @@ def test_no_page_is_too_long_to_be_read() -> None:
     assert long == {"CHANGELOG.md"}
 
 
+def test_pages_are_few_words_together() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 60_000
+
+
 SUBJECT = re.compile(
     r"(?:^|[.!?:;|] |^[-*] |\*\*)(?:Who|What|Whose|Whom|Whoever|Whatever)\b(?![^.!?|]*\?)",
     re.MULTILINE,
