@@ -68,7 +68,7 @@ PROJECT_OPTIONS = (
     *("-m", "not hypothesis and not soak and not browser"),
 )
 # As long as the thorough one; a failure need not be small, nor may it help the next mutant.
-settings.register_profile("mutants", max_examples=300, phases=(Phase.generate,))
+settings.register_profile("mutants", max_examples=300, phases=(Phase.explicit, Phase.generate))
 
 # Each run is a fork of a process that has imported what takes long.
 FORKS: ForkServerContext | SpawnContext = (
