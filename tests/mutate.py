@@ -60,9 +60,11 @@ MEMORY = 2 << 30
 BY_TIME = "time"
 OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
-    *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--hypothesis-seed=1"),
+    *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"),
     "--hypothesis-profile=mutants",
 )
+SEEDS = (1, 2, 3)
+"""Machines draw other calls with each: a mutant survives if it lives through all of them."""
 PROJECT_OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"),
     *("-m", "not hypothesis and not soak and not browser"),
@@ -100,6 +102,8 @@ def run(job: Job, folder: Path) -> Outcome:
             killed_by = _killed_by_project(job, folder)
         if not killed_by and job.tests_of_others:
             killed_by = _killed_by(job, job.tests_of_others, folder)
+        for seed in SEEDS[1:]:
+            killed_by = killed_by or _killed_by(job, job.tests, folder, seed)
     finally:
         path.write_bytes(content)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
@@ -135,9 +139,10 @@ def _run_project_tests(files: tuple[str, ...], library: Path) -> str:
     return _failed(ran.stdout.decode(errors="replace")) or f"exit status {ran.returncode}"
 
 
-def _killed_by(job: Job, tests: tuple[str, ...], folder: Path) -> str:
+def _killed_by(job: Job, tests: tuple[str, ...], folder: Path, seed: int = SEEDS[0]) -> str:
     limit = _seconds(tests)
-    process, output = _init_empty(folder / job.package, tests, keeps_compiled=False, limit=limit)
+    package = folder / job.package
+    process, output = _init_empty(package, tests, keeps_compiled=False, limit=limit, seed=seed)
     process.join(10 * limit if LIMITS else limit)
     if process.is_alive():
         process.kill()
@@ -182,17 +187,27 @@ def check_whole(todo: list[Job], folder: Path) -> None:
 
 
 def _init_empty(
-    folder: Path, tests: tuple[str, ...], keeps_compiled: bool, limit: int = -1
+    folder: Path,
+    tests: tuple[str, ...],
+    keeps_compiled: bool,
+    limit: int = -1,
+    seed: int = SEEDS[0],
 ) -> tuple[BaseProcess, Path]:
     """Start tests, and return their process and the file that gets its output."""
     output = folder.parent / "output.txt"
-    process = FORKS.Process(target=_pytest, args=(folder, tests, keeps_compiled, limit, output))
+    arguments = folder, tests, keeps_compiled, limit, seed, output
+    process = FORKS.Process(target=_pytest, args=arguments)
     process.start()
     return process, output
 
 
 def _pytest(
-    folder: Path, tests: tuple[str, ...], keeps_compiled: bool, limit: int, output: Path
+    folder: Path,
+    tests: tuple[str, ...],
+    keeps_compiled: bool,
+    limit: int,
+    seed: int,
+    output: Path,
 ) -> None:
     """Run tests of a folder in this process, file by file, and exit with pytest's status."""
     with output.open("w", encoding="utf-8") as stream:
@@ -209,7 +224,7 @@ def _pytest(
     sys.pycache_prefix = None  # beside the source, where copies take it along
     os.environ["NUMBA_CACHE_DIR"] = str(folder.parent / _compiled_cache(folder))
     for name in tests or ("",):
-        status = pytest.main([*OPTIONS, str(folder / "tests" / name)])
+        status = pytest.main([*OPTIONS, f"--hypothesis-seed={seed}", str(folder / "tests" / name)])
         if status:
             break
     sys.exit(status)

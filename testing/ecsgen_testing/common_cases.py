@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import product
 from operator import contains
 from typing import Any, ClassVar
 
@@ -307,6 +308,55 @@ class StructureCases(Cases):
         for row in (3, 63, 64, -1, -3, NIL, 2**31, 2**63, 2**64, -(2**70)):
             self.check_unused(m, row)
         self.check_rows(m, es, [0, 1, 2])
+
+    def one_change_of_each_kind(self, source: Any, m: Any) -> list[Callable[[], object]]:
+        """Return what any manager of two rows or more takes."""
+        rows: list[int] = m.data._used_rows().tolist()
+        calls = [
+            ("destroy", rows[0]),
+            ("destroy", rows[-1]),
+            ("destroy_many", [rows[0], rows[-1]]),
+            ("sort", np.arange(m.data.n) * 3 % 5),
+            ("activate", rows[-1]),
+            ("deactivate", rows[0]),
+            ("activate_many", rows[1:3]),
+            ("deactivate_many", rows[:2]),
+        ]
+        by_name = [
+            partial(getattr(m, name), argument) for name, argument in calls if hasattr(m, name)
+        ]
+        return [partial(self.add_one, source, m), partial(self.add, source, m, 2), *by_name]
+
+    def rows_by_key(self, m: Any) -> dict[tuple[int, ...], Any]:
+        """Return the values of all rows, each of which is found by its entity and its id."""
+        rows = {}
+        for row in m.data._used_rows().tolist():
+            key = (self.owner(m, row), *([m.id_of(row)] if hasattr(m, "id_of") else []))
+            assert self.found(m, key[0]) == row
+            assert len(key) == 1 or m.resolve(key[1]) == row
+            rows[key] = m.row(row)
+        return rows
+
+    def check_searches(self, m: Any) -> None:
+        """Check what else finds rows."""
+
+    def test_rows_outlast_changes(self) -> None:
+        """Change some rows in two ways, one after the other: the rest are found as they were."""
+        kinds = range(len(self.one_change_of_each_kind(*self.filled(6)[:2])))
+        for pair in product(kinds, repeat=2):
+            source, m, _ = self.filled(6)
+            if hasattr(m, "activate"):
+                m.activate_many([1, 4])
+                m.deactivate_many([2])
+            for kind in pair:
+                before, count = self.rows_by_key(m), len(m)
+                self.check_searches(m)
+                self.one_change_of_each_kind(source, m)[kind]()
+                after = self.rows_by_key(m)
+                remaining = before.keys() & after.keys()
+                assert len(remaining) == min(count, len(m))
+                assert same([after[key] for key in remaining], [before[key] for key in remaining])
+                self.check_searches(m)
 
     def test_locked(self) -> None:
         source, m, _ = self.filled(3)
