@@ -42,8 +42,9 @@ def generated() -> list[ast.Module]:
     """Return the modules of packages that have every policy, with each backend; those that are the
     same with both once."""
     texts = [(ROOT / path).read_text("utf-8") for path in SCHEMAS]
-    projects = [shipped(), *map(load, texts), *(load(text, is_parallel=True) for text in texts)]
-    packages = (sources(project, backend) for project in projects for backend in BACKENDS)
+    projects = [shipped(), *map(load, texts)]
+    packages = [sources(project, backend) for project in projects for backend in BACKENDS]
+    packages += [sources(load(text, is_parallel=True), "numba") for text in texts]
     return [
         ast.parse(text)
         for text in {

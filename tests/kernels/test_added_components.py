@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
+from tests.support.soak import COMPILED
 from tests.support.world_package import world_package
 
 SCHEMA = """\
@@ -91,7 +92,7 @@ def world(request: pytest.FixtureRequest) -> Any:
     block = SCHEMA.replace("TURNS steps", f"{turns}, steps" if turns else "steps")
     text = block.replace("    TURNS\n", f"    {turns}\n" if turns else "")
     name = f"added_{backend}_{len(turns)}"
-    world = world_package(text, name, backend, compiled=bool(turns)).Town()
+    world = world_package(text, name, backend, compiled=COMPILED and bool(turns)).Town()
     rng = np.random.default_rng(5)
     entities = world.entities.create_many(COUNT)
     dead, people = entities[::7], entities[np.arange(COUNT) % 7 != 0]

@@ -34,6 +34,11 @@ kernels:
       - friend = nearest(other.entity)
       - friend.Bird.at -= 0.5
       - tired = friend.Bird.tired + f32(random())
+  rest:
+    steps:
+      - at += vec(0.5, tired)
+      - friend.Bird.at -= 0.5
+      - tired = friend.Bird.tired + f32(random())
   look:
     near: 2
     steps: ["tired = mean(distance)", "friend = nearest(other.entity)"]
@@ -51,7 +56,7 @@ w.bird.reserve(w.bird.data.allocated + 64)
 """
 
 
-@pytest.mark.parametrize("kernel", ["settle", "look"])
+@pytest.mark.parametrize("kernel", ["settle", "look", "rest"])
 def test_views_are_dropped(kernel: str, tmp_path: Path) -> None:
     pytest.importorskip("numba")
     (tmp_path / "schemas").mkdir()

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.spaces import cell_lists as plain
+
+from tests.support.bytecode_cache import uncompiled
+from tests.support.soak import COMPILED
 
 COUNT = 60
 WRAPS = [(9.0, 9.0), (9.0, 7.0), (0.0, 0.0), (9.0, 0.0), (6.0, 7.0, 5.0), (2.0, 0.0, 9.0)]
 WRAPS += [(9.0,), (0.0,), (2.0,)]
+
+
+def library(name: str, is_compiled: bool) -> Any:
+    """Return a module of the library, compiled or left to Python."""
+    pytest.importorskip("numba")
+    with nullcontext() if is_compiled else uncompiled():
+        return import_module(f"ecsgen_runtime.kernels.spaces.{name}")
 
 
 @pytest.mark.parametrize("is_outside", [False, True])
@@ -18,9 +31,7 @@ WRAPS += [(9.0,), (0.0,), (2.0,)]
 def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
     """All wander and gather in a few cells, which get full; some are nowhere, or leave; some are
     outside of the axes from some time on."""
-    pytest.importorskip("numba")
-    from ecsgen_runtime.kernels.spaces import cell_lists as plain
-    from ecsgen_runtime.kernels.spaces import compiled_cell_lists as compiled
+    compiled = library("compiled_cell_lists", is_compiled=COMPILED or wrap == WRAPS[0])
 
     kind: Any = (np.float64, np.float32)[len(wrap) == 3]
     rng = np.random.default_rng(len(wrap))
@@ -65,9 +76,7 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
 
 @pytest.mark.parametrize("narrow", range(3))
 def test_the_shortest_way_wraps_along_a_narrow_axis(narrow: int) -> None:
-    pytest.importorskip("numba")
-    from ecsgen_runtime.kernels.spaces.compiled_neighbour_search import neighbour_cells
-
+    neighbour_cells = library("compiled_neighbour_search", COMPILED).neighbour_cells
     sizes = np.full(3, 30.0)
     sizes[narrow] = 2.5
     positions = np.random.default_rng(0).random((3, 4000)) * sizes[:, None]

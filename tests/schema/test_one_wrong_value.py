@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
 from typing import Any, Final
 
@@ -67,8 +68,16 @@ VALUES: Final[tuple[Any, ...]] = (
 Path = tuple[Any, ...]
 
 
-def documents() -> list[Any]:
-    return list(yaml.load_all(SCHEMA.replace("\non:", "\n'on':"), yaml.SafeLoader))
+DOCUMENTS: Final = list(yaml.safe_load_all(SCHEMA.replace("\non:", "\n'on':")))
+DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def dumped(document: Any) -> str:
+    text: str = yaml.dump(document, Dumper=DUMPER, sort_keys=False)
+    return text.replace("'on':", "on:")
+
+
+TEXTS: Final = list(map(dumped, DOCUMENTS))
 
 
 def paths(node: Any, before: Path = ()) -> list[Path]:
@@ -80,26 +89,26 @@ def paths(node: Any, before: Path = ()) -> list[Path]:
 
 def broken(path: Path, value: Any) -> str:
     """Return the schemas with another value in one place, or without it."""
-    tree = documents()
-    node: Any = tree
-    for key in path[:-1]:
+    number, *keys = path
+    tree = node = copy.deepcopy(DOCUMENTS[number])
+    for key in keys[:-1]:
         node = node[key]
     if value is KeyError:
-        del node[path[-1]]
+        del node[keys[-1]]
     else:
-        node[path[-1]] = value
-    return yaml.safe_dump_all(tree, sort_keys=False).replace("'on':", "on:")
+        node[keys[-1]] = value
+    return "---\n".join([*TEXTS[:number], dumped(tree), *TEXTS[number + 1 :]])
 
 
 def test_the_schema_itself_is_right() -> None:
     assert checked(SCHEMA)[0] is not None
-    assert len(paths(documents())) > 100
+    assert len(paths(DOCUMENTS)) > 100
 
 
-@pytest.mark.parametrize("document", range(len(documents())))
+@pytest.mark.parametrize("document", range(len(DOCUMENTS)))
 def test_a_mistake_anywhere_is_no_crash(document: int) -> None:
     random = Random(document)
-    for path in paths(documents()):
+    for path in paths(DOCUMENTS):
         if path[0] == document:
             for value in (KeyError, random.choice(VALUES)):
                 checked(broken(path, value))

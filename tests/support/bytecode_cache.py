@@ -4,6 +4,7 @@ compile it anew, with pytest's rewriting of asserts, takes several times as long
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, update_wrapper
@@ -69,12 +70,31 @@ def _without_jit() -> Iterator[None]:
         config.DISABLE_JIT, vars(jit)["_in_python"] = before, in_python
 
 
-def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a loop that warns of what is not a number as little as a compiled one."""
+class _Within(threading.local):
+    """State of a thread: is it in a loop that is left to Python?"""
+
+    a_loop = False
+
+
+_WITHIN = _Within()
+
+
+def _quiet(function: Any) -> Callable[..., Any]:
+    """Return a loop that warns of what is not a number as little as a compiled one.
+
+    What a loop calls has numpy's settings from it: to make them again takes longer than most calls.
+    """
+    typed, inner = import_module("ecsgen_runtime.base.jit")._typed, function.__wrapped__
 
     def run(*arguments: Any) -> Any:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return function(*arguments)
+        if _WITHIN.a_loop:
+            return inner(*map(typed, arguments))
+        _WITHIN.a_loop = True
+        try:
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                return inner(*map(typed, arguments))
+        finally:
+            _WITHIN.a_loop = False
 
     return update_wrapper(run, function)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from types import CodeType, FrameType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -262,9 +263,11 @@ def fail_everywhere(
     lasts: bool = False,
 ) -> Tally:
     """Run an operation with the k-th allocation failing, for every `step`-th k until it gets
-    through; which these are differs from title to title. `lasts`: so do all later ones."""
+    through; which these are differs from title to title and from scene to scene. `lasts`: so do all
+    later ones."""
     trial, tally = Trial(scene, title, operation), Tally()
-    for k in range(1 + len(title) % step, limit, step):
+    first = 1 + crc32(f"{scene.name} {title}".encode()) % step
+    for k in range(first, limit, step):
         world = scene.load()
         CLOCK.at, CLOCK.count, CLOCK.lasts = k, 0, lasts
         error: BaseException | None = None
