@@ -129,7 +129,7 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("names", ["shipped sharded farm choices", "more_policies compiled"])
+@pytest.mark.parametrize("names", ["shipped choices", "sharded farm", "more_policies compiled"])
 def test_vendored_packages_need_no_library(names: str, backend: Backend, tmp_path: Path) -> None:
     """Each of them has copies of its own, so that several may be in one process."""
     pytest.importorskip(backend)

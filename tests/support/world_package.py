@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 from types import ModuleType
@@ -32,8 +33,10 @@ def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagn
     return schema.load(folder, diagnostics, is_parallel=is_parallel), diagnostics
 
 
+@lru_cache(maxsize=32)
 def load(text: str, is_parallel: bool = False) -> Project:
-    """Return the model of one schema file, which has no errors."""
+    """Return the model of one schema file, which has no errors; that of a text is read once for
+    both backends, and by whoever compares them."""
     project, diagnostics = checked(text, is_parallel)
     assert project is not None, format_text(diagnostics)
     return project
