@@ -69,14 +69,16 @@ def checked(
     check_kinds(kinds)
     recorder = Recorder(kinds, stop=stop, limit=limit)
     texts = schemas_of(world, schemas)
-    with checking(world, texts, recorder) as check:
-        yield check
-    findings = check.findings
-    if findings and not stop:
-        count = sum(finding.count for finding in findings)
-        first = str(findings[0]).partition("\n")[0]
-        text = f"{count} findings at {len(findings)} places, the first: {first}"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    try:
+        with checking(world, texts, recorder) as check:
+            yield check
+    finally:
+        findings = recorder.findings
+        if findings and not stop:
+            count = sum(finding.count for finding in findings)
+            first = str(findings[0]).partition("\n")[0]
+            text = f"{count} findings at {len(findings)} places, the first: {first}"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 @contextmanager
@@ -133,7 +135,8 @@ class Check:
     ) -> Pause:
         """Call `breakpoint()` before the first step of such a row; `who` and `row` as for `trace`.
 
-        `when`: before the first step at which the names of this condition are known and it is true.
+        `when`: before the first step at which the names of this condition are known and it is true,
+        without `who` and `row` of any row.
         Raises as `trace`, and ValueError with the diagnostic for what is no condition.
         """
         name = self._checked_name(kernel)
@@ -273,11 +276,12 @@ class Check:
         return call(owner)
 
     def _call_original(self, original: Original, owner: Any, *args: Any) -> Any:
-        outer, self._is_reading = self._is_reading, True
+        """Call a method that reads reductions, if any, before its callbacks call others."""
+        self._is_reading = True
         try:
             return original.call(owner, *args)
         finally:
-            self._is_reading = outer
+            self._is_reading = False
 
     def _look_at_read(self, copy: World, read: Mapping[str, Reduction], known: set[str]) -> None:
         """Look at reductions whose values are read, but those that are known."""

@@ -16,7 +16,7 @@ from ecsgen_testing.reference.effects import Effects
 from ecsgen_testing.reference.expressions import ExpressionCompiler
 from ecsgen_testing.reference.kernel_steps import Signal, Step
 from ecsgen_testing.reference.naive_world import Row
-from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.schema import SETTINGS, Schema
 from ecsgen_testing.reference.scopes import Evaluate, Expression, Names, Scope
 from ecsgen_testing.reference.values import Value
 
@@ -176,6 +176,7 @@ class RowFollower:
         """`who`: entities or ids, `row`: numbers; neither: the first row of a call that acts."""
         self._recorder, self.kernel = recorder, kernel
         self._who, self._numbers = _numbers(who, "who"), _numbers(row, "row")
+        self._is_named = self._who is not None or self._numbers is not None
         self._first: Row | None = None
         self.lines: list[str] = []
         """Lines of the row that runs."""
@@ -194,7 +195,7 @@ class RowFollower:
 
     def is_meant(self, scope: Scope) -> bool:
         """Return whether a row's steps are followed; of nobody in particular the first row's."""
-        if self._who is None and self._numbers is None:
+        if not self._is_named:
             return self._first is None or self._first is scope.row
         rows = scope.rows.values()
         if self._who is not None and not any({r.owner or r.id} & self._who for r in rows):
@@ -203,8 +204,7 @@ class RowFollower:
 
     def end_condition(self, scope: Scope, statement: Statement | None, holds: bool) -> None:
         """Note that a row's `where` was worked out."""
-        is_named = self._who is not None or self._numbers is not None
-        if not self.is_meant(scope) or not (holds or is_named):
+        if not self.is_meant(scope) or not (holds or self._is_named):
             return
         if holds and self._first is None:
             self._first = scope.row
@@ -281,6 +281,17 @@ class Pause(RowFollower):
         self._paused_at: Scope | None = None
         parts = ast.walk(when.node) if when is not None else ()
         self._needs = names.locals.keys() & {p.id for p in parts if isinstance(p, ast.Name)}
+
+    def begin(self) -> None:
+        """Begin a call of the kernel."""
+        super().begin()
+        self._paused_at = None
+
+    def is_meant(self, scope: Scope) -> bool:
+        """Return as for a trace; a condition alone is asked of all rows until one pauses."""
+        if self._when is None or self._is_named:
+            return super().is_meant(scope)
+        return self._paused_at in (None, scope)
 
     def follow(self, act: Step, statement: Statement, run: Effects, scope: Scope) -> Signal | None:
         """Stop before the step, if this is the one, then run it."""
@@ -392,6 +403,8 @@ class _TracedStep:
         row, filled = written.find(self._scope), self._filled(value)
         if row is None:
             whom = "nobody"
+        elif row.component == SETTINGS:
+            whom = SETTINGS
         elif row.owner:
             whom = described(row.component, row.owner, row.number).partition(" (")[0]
         else:

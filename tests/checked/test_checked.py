@@ -267,7 +267,23 @@ def test_going_on(package: Any) -> None:
     assert (first.value, second.operands) == (0, {"pay": 1.0, "k": 0})
     (warning,) = caught
     assert str(warning.message).startswith("4 findings at 2 places")
+    assert warning.filename == __file__
     assert pickle.dumps(world) == pickle.dumps(twin)
+
+
+def test_an_exception_leaves_the_warning(package: Any) -> None:
+    world = town(package, k=0)
+
+    def fail() -> None:
+        with checked(world, schemas(package), stop=False):
+            world.person.share()
+            raise ZeroDivisionError
+
+    with (
+        pytest.warns(RuntimeWarning, match="1 findings at 1 places"),
+        pytest.raises(ZeroDivisionError),
+    ):
+        fail()
 
 
 def test_each_place_counts_what_happened(package: Any) -> None:
@@ -379,6 +395,16 @@ def test_callbacks_and_locks(package: Any) -> None:
             world.end()
         assert raised.group_contains(CheckError)
         assert not world.entities.alive(firm)
+
+
+def test_schedules_of_callbacks(package: Any) -> None:
+    """Their conditions are looked at, too: no kernel that runs has read it."""
+    world = town(package, k=0)
+    world.entities.on_destroy(lambda entity: world.repeat())
+    with checked(world, schemas(package)), pytest.raises(BaseExceptionGroup) as raised:
+        world.end()
+    assert raised.group_contains(CheckError, match=r"in Person\.keen")
+    assert world.person.data.pay.tolist() == [2, 2, 2]
 
 
 def test_one_block_and_one_thread(package: Any) -> None:

@@ -65,6 +65,7 @@ kernels:
       - kid = spawn(Person(work=force, home=Person.home), where=force > 9)
       - Person.friend = kid if kid != 0 else Person.friend
       - Person.friend.Person.k += Person.k
+      - settings.births += 1
   greet:
     over: Person
     near: {many: {radius: 3}, close: {radius: 1.5}}
@@ -77,6 +78,7 @@ kernels:
           it.Person.k += 1
       for it in close:
           it.Person.k += 2
+settings: {births: i64}
 schedule:
   day: [catch, tick]
 """
@@ -90,6 +92,7 @@ tick 0 · catch · Person 1v1 (row 1)
   47  kid = spawn(Person(work=force,…  0
   48  Person.friend = kid if kid != …  0v1  (was 0v1)
   49  Person.friend.Person.k += …      2 → Person 0v1
+  50  settings.births += 1             → settings
 """
 LEFT_OUT = """\
 tick 0 · catch · Person 2v1 (row 2)
@@ -232,11 +235,11 @@ def test_what_cannot_be_followed(
         ("catch", "Person.state == State.ill and force > 0", 45, {"at_home", "force"}),
         ("Person.age", "total > 2 and i > 0", 24, {"last", "total", "i"}),
         ("Person.age", "k == 77", None, set[str]()),
-        ("greet", "many.Person.k == 1", 57, set[str]()),
+        ("greet", "many.Person.k == 1", 58, set[str]()),
         ("greet", "many.Person.k == 2", None, set[str]()),
-        ("greet", "it.Person.k == 2", 59, set[str]()),
-        ("greet", "it.Person.k == 3 and it.distance < 1.5", 61, set[str]()),
-        ("greet", "count(many) > 0", 56, set[str]()),
+        ("greet", "it.Person.k == 2", 60, set[str]()),
+        ("greet", "it.Person.k == 3 and it.distance < 1.5", 62, set[str]()),
+        ("greet", "count(many) > 0", 57, set[str]()),
     ],
 )
 def test_a_pause_has_the_names_of_the_step(
@@ -282,6 +285,28 @@ def test_a_pause_has_the_names_of_the_step(
         shown = capsys.readouterr().out.splitlines()
         assert shown[0].endswith("Person 1v1 (row 1)")
         assert frame["line"] == line
+
+
+def test_a_condition_alone_is_asked_of_all_rows(
+    world: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each call pauses once, in the first row in which it is true."""
+    rows = list[int]()
+
+    def stop() -> None:
+        frame = sys._getframe(1)
+        rows.append(frame.f_locals["row"].k)
+        frame.f_locals["show"]()
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    with checked(world, schemas(world)) as check:
+        check.pause("Person.age", when="total == 0 and k == 7")
+        for last in (0, 1):
+            world.person.data.k = [0, 0, 7, 7]
+            world.person.age(last)
+    assert rows == [7, 7]
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[2] for line in shown if "·" in line] == ["row 2)", "row 2)"]
 
 
 @pytest.mark.parametrize(
