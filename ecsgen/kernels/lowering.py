@@ -320,9 +320,10 @@ class _Lowering:
         return node.name if self._home == node.component else node.text
 
     def _is_position(self, field: str) -> bool:
-        """Return True if a field has the positions by which rows with turns find neighbours."""
-        nears = [near for near in self._program.neighbourhoods if near.is_in_space]
-        return self._program.takes_turns and any(field == near.position.text for near in nears)
+        """Return True if a field has positions of neighbours in a space, and rows take turns."""
+        program = self._program
+        nears = [near for near in program.neighbourhoods if near.on is None and near.via is None]
+        return program.takes_turns and any(field == near.position.text for near in nears)
 
     def _reads_from_copy(self, node: tree.ReferencedField) -> bool:
         """Return True if the kernel may have written a field of another row before it reads it."""

@@ -512,6 +512,9 @@ class LifeText(StepText):
         steps = [self.filled(f"<own e> += {self.say(*DRAWN)}")] * self.chance(0.5)
         if self.turns:
             steps += [self.say(*OF_NEIGHBOURS) for _ in range(self.random.randrange(3))]
+            member = self._met_member() if not self.home else self.home
+            if member in PLACED and not self.land.is_grid:
+                steps += [f"{'other' if self.home else f'other.{member}'}.at += 0.5"]
         steps += [self._to_neighbour(), f"if {self.condition()}:", f"    {end}"]
         steps += [self.filled("<own e> -= <met dx>")] * self.chance(0.5)
         self.is_asked = False

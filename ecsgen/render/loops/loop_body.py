@@ -261,8 +261,8 @@ class LoopBody(LoopControl):
                 case lowered.WriteField():
                     self._write_field(statement)
                 case lowered.UpdatePosition():
-                    row = self.row_of(statement.position.owner)
-                    self._update_cells(row, self.value(statement.position))
+                    owner = statement.position.owner
+                    self._update_cells(owner, self.row_of(owner), self.value(statement.position))
                 case lowered.MoveToCell():
                     self._move_to_cell(statement)
                 case lowered.QueueDespawnSelf():
@@ -296,9 +296,12 @@ class LoopBody(LoopControl):
         for aggregate, value in zip(aggregates, values, strict=True):
             self.locals_[aggregate.to.name] = value
 
-    def _update_cells(self, row: str, position: Value) -> None:
+    def _update_cells(self, owner: str, row: str, position: Value) -> None:
+        """Move a row of a component to the cell of its position."""
+        home = self.builder.source.managers.home
         for near in self._commands.spaces:
-            self.write(near.move_line(row, position))
+            if (near.join.position_owner or home) == (owner or home):
+                self.write(near.move_line(row, position))
         self._follow_moves()
 
     def _choose_random(self, choice: lowered.ChooseRandom, goes_there: bool) -> Value:
@@ -557,7 +560,8 @@ class LoopBody(LoopControl):
             if row == SETTINGS_ROW:
                 self._clip_setting(message)
             if message.moves:
-                self._update_cells(row, self.builder.cells_of_found_row(message.to, row))
+                there = self.builder.cells_of_found_row(message.to, row)
+                self._update_cells(message.to.row.component, row, there)
 
     def _clip_setting(self, message: lowered.SendMessage) -> None:
         """Hold a setting within its bounds after an assignment in turns."""

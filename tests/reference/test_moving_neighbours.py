@@ -1,0 +1,85 @@
+"""Neighbours that move while a turn goes over them: how far they are is of now, whoever is met, and
+rows of several spaces move in their own, as the judge has it."""
+
+from __future__ import annotations
+
+import pytest
+from numpy.random import default_rng
+
+from ecsgen.config import BACKENDS, Backend
+from tests.reference.world_comparison import Match, populated
+from tests.support.world_package import world_package
+
+MEETS = {
+    "near": "radius: 2",
+    "reached": "radius: Spot.reach",
+    "everybody": "among: Spot",
+}
+LOOP = """\
+      for x in o:
+          x.Spot.at.x += 0.5
+          Spot.far += x.distance
+          Spot.at = x.Spot.at
+          Spot.far += x.offset.x
+          x.Spot.mate.Spot.at.y -= 1
+          Spot.far -= x.distance
+"""
+SCHEMA = """\
+component: Patch
+grid: {shape: [2]}
+fields: {x: f32}
+---
+component: Spot
+space: {field: at, wrap: [5, 0]}
+fields: {at: "f32[2]", reach: f32, far: f32, met: i64, mate: entity}
+---
+component: Line
+space: {field: x}
+fields: {x: f64, far: f64, met: i64}
+---
+component: Spot2
+space: {field: at}
+fields: {at: "f32[2]", met: i64}
+---
+world: World
+queries: {lines: {all: [Spot, Line]}, twins: {all: [Spot, Spot2]}}
+kernels:
+  axis:
+    over: Line
+    near: {o: {among: Line}}
+    turns: random
+    steps: ["for x in o:\\n    x.Line.x += 1\\n    Line.x -= 0.5\\n    Line.far += x.offset"]
+  crosses:
+    over: lines
+    near: {o: {radius: 2, among: Spot}, l: {radius: 1, among: Line}}
+    turns: rows
+    steps:
+      - Spot.at.x += 1
+      - Spot.met = count(o)
+      - Line.x -= 1
+      - Line.met = count(l)
+      - Spot.mate.Spot.at = Spot.at * 2
+  doubles:
+    over: twins
+    near: {o: {radius: 2, among: Spot}, p: {radius: 1, among: Spot2}}
+    turns: rows
+    steps:
+      - Spot.at.x += 1
+      - Spot2.at.y += 1
+      - "for x in p:\\n    x.Spot2.at = Spot.at"
+      - Spot.met = count(o)
+      - Spot2.met = count(p)
+""" + "".join(
+    f"  {name}:\n    over: Spot\n    near: {{o: {{{near}}}}}\n    turns: rows\n    steps: |\n{LOOP}"
+    for name, near in MEETS.items()
+)
+
+
+@pytest.mark.parametrize("name", ["axis", "crosses", "doubles", *MEETS])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_neighbours_move(backend: Backend, name: str) -> None:
+    module = world_package(SCHEMA, f"judged_moving_{backend}", backend)
+    for seed in range(4):
+        match = Match(populated(module, SCHEMA, default_rng(seed)), SCHEMA, seed)
+        match.play(name)
+        match.play(name)
