@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ecsgen.config import BACKENDS
+from tests.support.soak import COMPILED
 from tests.support.world_package import world_package
 
 SPACE = """\
@@ -46,7 +47,7 @@ def farm(places: str, policy: str, backend: Any, rings: str = "") -> Any:
     """Four hens within reach of each other, each with a ring; `rings`: a key of these."""
     text = (SPACE if places == "space" else GRID) + REST.replace("ids: true", f"ids: true{rings}")
     name = f"farm_{places}_{policy[8:]}_{backend}{len(rings)}"
-    compiled = bool(rings) or "hash" not in policy
+    compiled = COMPILED and (bool(rings) or "hash" not in policy)
     text = text.replace("POLICY", policy)
     world = world_package(text, name, backend, compiled=compiled).Farm()
     world.spawn(1, ring={})  # so that rows of the two differ

@@ -10,6 +10,7 @@ import pytest
 from ecsgen_runtime.base.errors import StaleInstanceError
 
 from ecsgen.config import BACKENDS, Backend
+from tests.support.soak import COMPILED
 from tests.support.world_package import world_package
 
 KERNELS = """\
@@ -67,7 +68,7 @@ NAMED = [7, 2, 21, 3, 12, 4]
 VALUES = [0.5, 2.0, 3.25, -4.0, 5.0, 7.5]
 
 
-def filled(backend: Backend, compiled: bool = True) -> Any:
+def filled(backend: Backend, compiled: bool = COMPILED) -> Any:
     w = world_package(SCHEMA, f"world_rows_{backend}{compiled}", backend, compiled=compiled).World()
     at = np.stack([np.arange(ROWS) * 3 % 7, np.arange(ROWS) % 5], axis=1)
     born = w.spawn(ROWS, body={"k": np.arange(ROWS) % 6, "sum": np.arange(ROWS), "at": at})

@@ -109,6 +109,8 @@ DEAREST = (
     *("test_random_grids.py", "test_references.py", "test_snapshot_policies.py"),
     *("test_added_components.py", "test_matrix.py", "test_generated.py", "test_black.py"),
     *("test_older_packages.py", "test_first_calls.py", "test_grids_generated.py"),
+    *("test_cli_warm.py", "test_checked.py", "test_turn_cells.py", "test_sweep_processes.py"),
+    *("test_one_wrong_value.py", "test_on_all_cores.py", "test_random_lives.py"),
 )
 """The files that take longest in `make test`."""
 
