@@ -42,6 +42,7 @@ def png(scene: Scene, width: int, height: int) -> bytes:
     return file.getvalue()
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is drawn nowhere
 def paint(scene: Scene, width: int, height: int) -> Any:
     """Return a picture of a scene's map, with its legend if there is room.
 

@@ -206,6 +206,7 @@ def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) 
     return field
 
 
+@np.errstate(over="ignore")  # what is too large for f32 is infinite, and drawn nowhere
 def make_layer(
     source: Place,
     shown: list[tuple[str, FieldInfo]],

@@ -183,6 +183,10 @@ def test_pictures_of_odd_worlds() -> None:
         3, star={"position": [(0, 0, 0), (np.nan, 0, 0), (2, 1, 0)], "heat": [1, 2, np.inf]}
     )
     assert picture_of(world, View(map="star", color="heat", size="heat"))
+    world.star.data.heat[:] = (-3e38, 3e38, np.inf)
+    assert picture_of(world, View(map="star", size="heat", direction="position"))
+    world.spawn(1, sheep={"cell": world.patch.id_of(0), "energy": 1e300})  # too large for f32
+    assert picture_of(world, View(map="sheep", color="energy"))
     with serve_any(world) as inspector, pytest.raises(ValueError, match="pixels each way"):
         inspector.picture(0, 100)
     purses = world_package("component: Purse\nfields: {coins: i64}\n", "purses").World()
