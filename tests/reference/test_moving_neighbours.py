@@ -27,7 +27,15 @@ LOOP = """\
 SCHEMA = """\
 component: Patch
 grid: {shape: [2]}
-fields: {x: f32}
+fields: {far: f64}
+---
+component: Bird
+on: {field: perch, capacity: 2}
+fields: {perch: id<Patch>, far: f64}
+---
+component: Cat
+on: cell
+fields: {cell: id<Patch>, far: f64}
 ---
 component: Spot
 space: {field: at, wrap: [5, 0]}
@@ -49,6 +57,16 @@ kernels:
     near: {o: {among: Line}}
     turns: random
     steps: ["for x in o:\\n    x.Line.x += 1\\n    Line.x -= 0.5\\n    Line.far += x.offset"]
+  calls:
+    over: Patch
+    near: {o: {radius: 1, among: Bird}}
+    turns: rows
+    steps: ["for x in o:\\n    x.Bird.perch = self\\n    Patch.far += x.distance"]
+  chases:
+    over: Cat
+    near: {o: {radius: 1, among: Bird}}
+    turns: rows
+    steps: ["for x in o:\\n    x.Bird.perch = Cat.cell\\n    Cat.far += x.distance"]
   crosses:
     over: lines
     near: {o: {radius: 2, among: Spot}, l: {radius: 1, among: Line}}
@@ -75,11 +93,11 @@ kernels:
 )
 
 
-@pytest.mark.parametrize("name", ["axis", "crosses", "doubles", *MEETS])
+@pytest.mark.parametrize("name", ["axis", "calls", "chases", "crosses", "doubles", *MEETS])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_neighbours_move(backend: Backend, name: str) -> None:
     module = world_package(SCHEMA, f"judged_moving_{backend}", backend)
-    for seed in range(4):
+    for seed in range(6):
         match = Match(populated(module, SCHEMA, default_rng(seed)), SCHEMA, seed)
         match.play(name)
         match.play(name)

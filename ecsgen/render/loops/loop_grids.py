@@ -332,6 +332,11 @@ class GridNeighbours(NeighbourAccess):
         function = f"is_occupied_{self._grids.when}"
         return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))
 
+    @property
+    def _position_fields(self) -> set[str]:
+        on = self.join.components[self.on.owner].on if self.on.occupant else None
+        return super()._position_fields | (set() if on is None else {on.field})
+
     def offset_lines(self, crosses: bool = True) -> list[str]:
         first = 3 - self.on.axes
         if self.listed_offsets and self.is_python:

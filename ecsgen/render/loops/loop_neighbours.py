@@ -139,9 +139,14 @@ class NeighbourAccess(ABC):
     @property
     def may_move(self) -> bool:
         """True if turns may change the offset to a neighbour while a loop goes over these."""
-        effects, near = self._builder.program.effects, self.join.near
+        effects = self._builder.program.effects
         changed = {path.rpartition(".")[2] for path in (*effects.writes, *effects.sends)}
-        return self._builder.program.takes_turns and near.position.name in changed
+        return self._builder.program.takes_turns and not changed.isdisjoint(self._position_fields)
+
+    @property
+    def _position_fields(self) -> set[str]:
+        """Fields with the positions of the row and of its neighbours."""
+        return {self.join.near.position.name}
 
     def offset_now_lines(self, body: RowLoop) -> list[str]:
         """Return the statements for a neighbour's offset as it is now."""
