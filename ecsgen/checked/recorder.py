@@ -236,14 +236,18 @@ class RowFollower:
             self._add(scope, outer, outer.shown, _head_value(outer, scope, is_first))
 
     def _add(self, scope: Scope, statement: Statement, step: str, value: str) -> None:
+        self._add_head(scope)
+        line = statement.mark(statement.head).line
+        self._say(f"{line:4}  {_shortened(step):{_WIDTH}}  {value}".rstrip())
+
+    def _add_head(self, scope: Scope) -> None:
+        """Begin the lines of a row, if they are another's."""
         if self._headed is not scope:
             self._headed, self.lines = scope, []
             row, tick = scope.row, self._recorder.tick
             who = described(row.component, row.owner or row.id, row.number)
             when = [] if tick is None else [f"tick {tick}"]
             self._say(" · ".join([*when, self.kernel, who]))
-        line = statement.mark(statement.head).line
-        self._say(f"{line:4}  {_shortened(step):{_WIDTH}}  {value}".rstrip())
 
     def _say(self, line: str) -> None:
         self.lines.append(line)
@@ -313,6 +317,7 @@ class Pause(RowFollower):
         return ExpressionCompiler(names).condition(self._when.node)(scope)
 
     def _pause(self, statement: Statement, scope: Scope) -> None:
+        self._add_head(scope)
         mark = statement.mark(statement.head)
         values = {**scope.run.arguments, **scope.locals}
         frame: dict[str, Any] = {
