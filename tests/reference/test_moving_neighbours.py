@@ -4,10 +4,12 @@ rows of several spaces move in their own, as the judge has it."""
 from __future__ import annotations
 
 import pytest
+from ecsgen_testing.reference.run import call
 from numpy.random import default_rng
 
 from ecsgen.config import BACKENDS, Backend
 from tests.reference.world_comparison import Match, populated
+from tests.reference.world_copy import assert_same, mirrored
 from tests.support.world_package import world_package
 
 MEETS = {
@@ -91,6 +93,33 @@ kernels:
     f"  {name}:\n    over: Spot\n    near: {{o: {{{near}}}}}\n    turns: rows\n    steps: |\n{LOOP}"
     for name, near in MEETS.items()
 )
+TWO_GRIDS = """\
+component: Patch
+grid: {shape: [2, 3], hood: von_neumann}
+---
+component: Ring
+grid: {shape: [5], wrap: true}
+---
+component: Cat
+on: cell
+fields: {cell: id<Patch>, far: f64}
+---
+component: Runner
+on: {field: lap}
+fields: {lap: id<Ring>, far: f64}
+---
+world: World
+queries: {racers: {all: [Cat, Runner]}}
+kernels:
+  races:
+    over: racers
+    near: {o: {radius: 1, among: Cat}, p: {radius: 1, among: Runner}}
+    turns: rows
+    steps:
+      - Runner.lap = cell_at(Ring, coords(Runner.lap) + 1)
+      - Cat.far = sum(o.distance)
+      - Runner.far = sum(p.distance)
+"""
 
 
 @pytest.mark.parametrize("name", ["axis", "calls", "chases", "crosses", "doubles", *MEETS])
@@ -101,3 +130,16 @@ def test_neighbours_move(backend: Backend, name: str) -> None:
         match = Match(populated(module, SCHEMA, default_rng(seed)), SCHEMA, seed)
         match.play(name)
         match.play(name)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_stand_on_two_grids(backend: Backend) -> None:
+    """A neighbourhood is on the grid on which both sides stand."""
+    world = world_package(TWO_GRIDS, f"judged_two_grids_{backend}", backend).World()
+    cells, laps = [*world.patch], [*world.ring]
+    world.spawn(6, cat={"cell": cells}, runner={"lap": [*laps, laps[0]]})
+    judge = mirrored(world, TWO_GRIDS)
+    call(judge, "races")
+    world.races()
+    assert_same(world, judge, judge.schema.kernel("races"))
+    assert world.cat.data.far.tolist() == [2, 3, 2, 2, 3, 2]

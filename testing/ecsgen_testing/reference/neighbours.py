@@ -13,7 +13,7 @@ import numpy as np
 
 from .grid_geometry import FIRST_CELL, Coords, Space, hex_steps
 from .naive_world import Actor, Row, World
-from .schema import Component, Kernel, Near, Reduction, Schema
+from .schema import Kernel, Near, Reduction, Schema
 from .sight import Sight
 from .values import Value, dot, dtype_of, floating, typed, value
 
@@ -52,8 +52,8 @@ class Hood:
     def of(cls, schema: Schema, kernel: Kernel | Reduction, near: Near) -> Hood:
         """Return a neighbourhood in the space that both sides have, else on the grid."""
 
-        def is_placed(component: Component) -> bool:
-            return bool(component.shape or component.grid)
+        def grid_of(name: str) -> str:
+            return name if components[name].shape else components[name].grid
 
         components, among = schema.components, near.among or kernel.over
         asking, met = schema.members_of(kernel.over), schema.members_of(among)
@@ -67,9 +67,9 @@ class Hood:
                 return cls(near, among, name, name, field=components[name].space)
         if near.radius is None:
             return cls(near, among, asking[0], met[0])
-        here = next(name for name in asking if is_placed(components[name]))
-        there = next(name for name in met if is_placed(components[name]))
-        grid = components[there].grid or there
+        pairs = ((here, there) for here in asking for there in met if grid_of(here))
+        here, there = next(pair for pair in pairs if grid_of(pair[0]) == grid_of(pair[1]))
+        grid = grid_of(here)
         return cls(near, among, here, there, near.hood or components[grid].hood, grid)
 
     def sample(self, schema: Schema) -> Value:
