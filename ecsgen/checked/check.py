@@ -51,6 +51,10 @@ _Call: TypeAlias = Callable[..., Any]
 """Is called with a method as it was, its object and its arguments."""
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 @contextmanager
 def checked(
     world: WorldBase,
@@ -65,7 +69,7 @@ def checked(
     `schemas`: their folder, by default what `ecsgen build` takes here. `find`: kinds of findings;
     `stop`: whether the first one raises `CheckError`; else at most `limit` are collected.
     """
-    kinds = tuple(find)
+    kinds = (find,) if isinstance(find, str) else tuple(find)
     check_kinds(kinds)
     recorder = Recorder(kinds, stop=stop, limit=limit)
     texts = schemas_of(world, schemas)
@@ -77,7 +81,8 @@ def checked(
         if findings and not stop:
             count = sum(finding.count for finding in findings)
             first = str(findings[0]).partition("\n")[0]
-            text = f"{count} findings at {len(findings)} places, the first: {first}"
+            number, places = _counted(count, "finding"), _counted(len(findings), "place")
+            text = f"{number} at {places}, the first: {first}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 

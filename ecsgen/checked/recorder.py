@@ -480,6 +480,6 @@ def _numbers(value: object, name: str) -> set[int] | None:
     if value is None:
         return None
     array = np.asarray(value)
-    if array.dtype.kind not in "iu":
+    if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"{name}: wanted numbers, not {value!r}")
     return {int(number) for number in array.ravel()}

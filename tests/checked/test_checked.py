@@ -280,7 +280,7 @@ def test_an_exception_leaves_the_warning(package: Any) -> None:
             raise ZeroDivisionError
 
     with (
-        pytest.warns(RuntimeWarning, match="1 findings at 1 places"),
+        pytest.warns(RuntimeWarning, match="1 finding at 1 place, "),
         pytest.raises(ZeroDivisionError),
     ):
         fail()

@@ -199,7 +199,7 @@ def test_without_a_choice_it_is_the_first_row_that_acts(world: Any) -> None:
 def test_several_and_a_reference_that_leads_nowhere(world: Any) -> None:
     world.person.data.friend[0] = 0
     lines = list[str]()
-    with checked(world, schemas(world), find=["zero"]) as check:
+    with checked(world, schemas(world), find="zero") as check:
         check.trace("catch", who=world.person.data.entity[[0, 3]], to=lines.append)
         world.catch(0.5)
     assert [line[:26] for line in lines if "·" in line] == [
