@@ -361,7 +361,11 @@ class _NeighbourhoodBuilder:
         if argument is None:
             if name not in scope.invalid_names:
                 message = f"the radius {quote(name)} is no argument of {quote(kernel.name)}"
-                diagnostics.add("E813", message, mark, hint=did_you_mean(name, scope.arguments))
+                hint = did_you_mean(name, scope.arguments)
+                if self._is_derived(name):
+                    message = f"a radius is no derived value, as {quote(name)} is"
+                    hint = "write the value to a field in a step of a kernel before"
+                diagnostics.add("E813", message, mark, hint=hint)
             return None
         if argument.each:
             message = f"a radius is the same for all rows, and {quote(name)} has a value for each"
@@ -369,6 +373,11 @@ class _NeighbourhoodBuilder:
             diagnostics.add("E813", message, mark, hint=hint)
             return None
         return argument
+
+    def _is_derived(self, text: str) -> bool:
+        owner, _, name = text.rpartition(".")
+        component = self._context.members.get(owner)
+        return component is not None and any(value.name == name for value in component.derived)
 
     def _field(self, text: str) -> tree.FieldValue | None:
         owner, _, name = text.rpartition(".")
