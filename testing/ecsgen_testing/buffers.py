@@ -147,6 +147,12 @@ class IndirectCases(Cases):
         assert all(hasattr(m.data.cold, name) for name in names)
         assert not any(hasattr(m.data, name) for name in {*names} - {"row"})
 
+    def test_defaults_take_no_cold_row(self, source: Any, m: Any) -> None:
+        row = self.add_one(source, m, **{f.name: f.default for f in self.subject.fields})
+        for field in self.subject.cold_fields:
+            getattr(m, f"set_{field.name}")(row, field.default)
+        assert len(m.data.cold.row) == 0
+
     def test_cold_columns_are_written(self) -> None:
         for field in self.subject.cold_fields:
             if field.name in self.subject.split:
