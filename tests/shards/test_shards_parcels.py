@@ -220,11 +220,15 @@ def test_damaged_files(tmp_path: Path) -> None:
     hostile = (200_000).to_bytes(8, "little") + b"[" * 200_000
     size = 8 + int.from_bytes(data[:8], "little")
     header, body = data[8:size], data[size:]
-    counted = re.sub(rb'("counts":)"[^"]*"', rb'\1"5"', header)
-    assert counted != header
-    no_list = len(counted).to_bytes(8, "little") + counted + body
+    counted = [
+        re.sub(rb'("counts":)"(\[\d+)?[^"]*"', replaced, header, count=1)
+        for replaced in (rb'\1"5"', rb'\1"\g<2>]"')
+    ]
+    huge = [re.sub(rb'("counts":"\[)\d+', rb"\g<1>%d" % n, header) for n in (1 << 61, 10**30)]
+    assert header not in (*counted, *huge)
+    other_counts = [len(h).to_bytes(8, "little") + h + body for h in (*counted, *huge)]
     cut = (b"", data[:7], data[:200], data[:-1])
-    for wrong in (*cut, data + b"0", data[:-9] + b"123456789", hostile, no_list):
+    for wrong in (*cut, data + b"0", data[:-9] + b"123456789", hostile, *other_counts):
         path.write_bytes(wrong)
         with pytest.raises(ParcelError):
             Parcel.load(path)

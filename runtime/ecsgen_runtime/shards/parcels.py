@@ -392,9 +392,10 @@ class ParcelBase:
         is_list = isinstance(counts, list) and len(counts) == plan.n_tables
         if not (is_list and all(type(n) is int and n >= 0 for n in counts)):
             raise ParcelError(f"{name}: rows of other tables")
-        rest = nbytes_of(plan, 0, counts) - header_nbytes(plan)
-        n = (len(body) - rest) // 8
-        head = header_of(plan, max(n, 0), counts)
+        n = (len(body) + header_nbytes(plan) - nbytes_of(plan, 0, counts)) // 8
+        if n < 0:
+            raise ParcelError(f"{name}: more rows than {len(body)} bytes hold")
+        head = header_of(plan, n, counts)
         return cls(np.concatenate((head.view(np.uint8), np.frombuffer(body, np.uint8))))
 
 
