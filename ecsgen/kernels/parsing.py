@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -97,7 +98,9 @@ class SourceText:
         try:
             if is_steps:
                 _check_lines(text)
-            tree = ast.parse(text, mode=mode)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # `1if c`: an error in Pythons to come
+                tree = ast.parse(text, mode=mode)
         except SyntaxError as error:
             node = _place_of_error(error, text)
             if isinstance(error, IndentationError):
