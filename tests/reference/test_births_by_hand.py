@@ -139,6 +139,7 @@ def tags(world: World) -> list[tuple[int, int, int]]:
 
 def test_removals_come_before_additions_and_who_has_it_keeps_it() -> None:
     steps = ["add(Tag(n=Node.k))", "remove(Node.mate, Tag)", "add(Tag(n=77), where=Node.k > 2)"]
+    steps += ["add(Tag(n=78), replace=false)"]
     nodes = [{"k": 1, "mate": 4}, {"k": 2}, {"k": 3}, {"k": 4}]
     world = tagged(game({"steps": steps}, nodes, **OTHERS), (2, 8, 9), (4, 8, 9))
     assert tags(world) == [(2, 8, 9), (1, 1, 6), (3, 3, 6), (4, 4, 6)]

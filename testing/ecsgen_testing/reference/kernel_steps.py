@@ -321,7 +321,10 @@ class StepCompiler:
         owner = self.expressions.compile(handles[0] if handles else ast.Name("entity")).evaluate
         name, work_out = self._component(part)
         where = self._where(call)
-        replaces = any(keyword.arg == "replace" for keyword in call.keywords)
+        replaces = any(
+            keyword.arg == "replace" and ast.unparse(keyword.value).lower() == "true"
+            for keyword in call.keywords
+        )
 
         def act(run: Effects, scope: Scope) -> None:
             if where(scope):
