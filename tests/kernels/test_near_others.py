@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.schema import Kernel
-from ecsgen_testing.reference.world_copy import rows_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from ecsgen.config import BACKENDS, Backend
-from ecsgen.model import Project
-from tests.reference.world_copy import manager
-from tests.support.reference_package import built, check, filled
-from tests.support.reference_schemas import read
-from tests.support.soak import examples
+from ecsgen.config import Backend
+from tests.support.interpreted_schemas import check, kernels
 from tests.support.world_package import world_package
 
 FIELDS = """\
@@ -65,7 +56,7 @@ STEPS = {
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
 COMPILED = ("hunting_shout", "Flea.tell")
-"""Kernels that numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
+"""Kernels that are compiled, too: numba takes seconds for each."""
 TURNS = {"roam": "rows", "chase": "random"}
 ARGS = {
     "tell": "args: {reach: f32, gain: {type: f32, each: true}}",
@@ -122,57 +113,13 @@ SCHEMA = "---\n".join(
 )
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    return built(SCHEMA, "near_others", request.param)
+CASES = [*(("numpy", kernel) for kernel in kernels(SCHEMA))]
+CASES += [("numba", kernel) for kernel in COMPILED]
 
 
-def is_tried(project: Project, name: str) -> bool:
-    return project.backend == "numpy" or "ECSGEN_EDGES" in os.environ or name in COMPILED
-
-
-def crowded(module: Any, project: Project, count: int, seed: int) -> Any:
-    """A world in which most places are finite, and wrapped along some axes."""
-    random = np.random.default_rng(seed)
-    world = filled(module, project, count, random)
-    for component in project.components:
-        if component.space is not None:
-            manager = getattr(world, component.module)
-            axes = len(manager.wrap)
-            manager.wrap = np.where(random.random(axes) < 0.5, random.choice([3, 7, 40], axes), 0)
-    return world
-
-
-@settings(max_examples=examples(4), deadline=None)
-@given(
-    count=st.sampled_from([0, 1, 2, 30, 70]),
-    seed=st.integers(0, 2**32 - 1),
-    reach=st.sampled_from([0.7, 3.0, 9.0]),
-)
-@example(count=70, seed=0, reach=3.0)  # of which somebody is near inactive wolves
-def test_kernels(game: tuple[Any, Project], count: int, seed: int, reach: float) -> None:
-    module, project = game
-    world, random = crowded(module, project, count, seed), np.random.default_rng(seed)
-    schema = read(SCHEMA)
-    for name, component in schema.components.items():
-        part = manager(world, name)
-        for kernel in component.kernels.values():
-            if is_tried(project, kernel.name):
-                arguments = values_of(kernel, reach, part.data.n, random)
-                check(world, SCHEMA, kernel.name, arguments)
-                chosen = random.permutation(rows_of(part))[: len(rows_of(part)) // 2].tolist()
-                arguments = values_of(kernel, reach, len(chosen), random)
-                check(world, SCHEMA, kernel.name, arguments, chosen)
-    for kernel in schema.kernels.values():
-        if is_tried(project, kernel.name):
-            arguments = values_of(kernel, reach, len(manager(world, kernel.over)), random)
-            check(world, SCHEMA, kernel.name, arguments)
-
-
-def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Generator) -> Any:
-    """Values for its arguments, of which one may have a value for each row."""
-    arguments = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
-    return {name: arguments[name] for name in kernel.args}
+@pytest.mark.parametrize(("backend", "kernel"), CASES)
+def test_kernels(backend: Backend, kernel: str) -> None:
+    check(SCHEMA, "near_others", backend, kernel)
 
 
 TIES_STEPS = """\

@@ -1,120 +1,20 @@
-"""Neighbours by links: the interpreter's results on both backends, and a naive sum."""
+"""Neighbours by links of the moment, and a naive sum over many; `interpreted/networks.yaml` has the
+rest."""
 
 from __future__ import annotations
 
-import gc
-import json
 from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.kernel_cases import check_kernel, read_schema
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model.reference_schema import world_schema
-from tests.support.world_package import load, world_package
-
-SCHEMA = """\
-component: Person
-fields: {state: u8, x: f64, far: f64, k: i64, best: entity, trust: f32, v: "f32[2]"}
----
-component: Worker
-partition: {start: active}
-fields: {wage: f64, peers: i64}
----
-component: Knows
-owner: none
-fields: {a: entity, b: entity, trust: {type: f32, default: 1}}
-network: {between: [a, b]}
----
-component: Follows
-instances: many
-ids: true
-fields: {whom: entity, since: i32}
-network: {from: entity, to: whom}
----
-world: Town
-queries: {workers: {all: [Person, Worker]}}
-kernels:
-  sum_up:
-    over: Person
-    near: {via: Knows}
-    steps: [Person.far = sum(other.Person.x * f64(link.trust))]
-  count_ill:
-    over: Person
-    near: {via: Knows}
-    where: Person.state == 0
-    steps: ["Person.k = count(other.Person.state == 1)", "Person.trust = mean(link.trust)"]
-  fame:
-    over: Person
-    near: {via: Follows, back: true}
-    steps:
-    - Person.k = count()
-    - Person.far = f64(sum(link.since)) + sum(other.Person.x)
-    - Person.best = choice(other)
-    - Person.v = max(other.Person.v)
-  earn:
-    over: workers
-    near: {via: Knows}
-    steps:
-    - Worker.wage = sum(other.Worker.wage) + max(other.Person.x, none=1)
-    - Worker.peers = count() + mode(other.Worker.peers)
-  hire:
-    over: Person
-    near: {via: Follows, among: workers}
-    steps: ["Person.x = max_by(other.Worker.wage, link.since)", "Person.k = count(link != 0)"]
-  rewire: {over: Follows, where: Follows.since > 0, steps: [Follows.whom = entity]}
-  spread:
-    over: Person
-    turns: random
-    near: {friends: {via: Knows}, idols: {via: Follows}}
-    args: {p: f64}
-    steps: |
-      if Person.state == 1:
-          for f in friends:
-              if f.Person.state == 0 and random() < p * f64(f.link.trust):
-                  f.Person.state = 1
-          Person.k = count(idols)
-          Person.far = sum(idols.Person.x, where=idols.Person.state == 0)
-  part:
-    over: Person
-    turns: rows
-    near: {via: Follows}
-    steps: |
-      for o in other:
-          if o.link.since > 2:
-              destroy(o.link)
-          elif o.Person.k > 3 and random() < 0.3:
-              destroy(o)
-      Person.k = count()
-      Person.x = sum(other.Person.x)
-  greet:
-    over: Person
-    near: {via: Knows}
-    steps: |
-      for o in other:
-          o.Person.k += 1
-          if random() < 0.5:
-              Person.x += f64(o.link.trust) * o.Person.far
-"""
-KERNELS = ("sum_up", "count_ill", "fame", "earn", "hire", "rewire", "spread", "part", "greet")
+from tests.support.interpreted_schemas import TOPICS
+from tests.support.world_package import world_package
 
 
 def _package(backend: Backend) -> Any:
-    return world_package(SCHEMA, f"networked_{backend}", backend=backend)
-
-
-# While numba compiles, frames that hold columns wait for the garbage collector.
-@pytest.mark.filterwarnings("ignore:.*the buffer moved")
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_links_lead_kernels_as_the_interpreter_goes(backend: Backend, kernel: str) -> None:
-    package = _package(backend)
-    schema = read_schema(json.dumps(world_schema(load(SCHEMA))))
-    for seed in range(6):
-        check_kernel(package.World, schema, kernel, 5 + 9 * seed, seed)
-        if not seed:
-            gc.collect()  # numba may have compiled while a frame held columns
+    return world_package(TOPICS["networks"], f"networked_{backend}", backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -14,106 +14,11 @@ import pytest
 from ecsgen_runtime.base.errors import CapacityError, DuplicateValueError, StructureLockedError
 
 from ecsgen.config import BACKENDS, Backend
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import world_package
 
-BEAR = """
-    steps:
-      - kid = spawn(Node(age=Node.age * 10, mate=self), Seat(of=self), where=Node.age > 1)
-      - Node.kid = kid
-      - Node.mate.Node.mate = kid
-      - Node.is_there = exists(kid) or kid.Node.age != 0
-      - add(kid, Leaf(of=kid))
-      - add(kid, Leaf(of=self))
-      - remove(kid, Seat)
-      - destroy(kid)
-      - die(where=Node.age % 5 == 3)
-"""
-BRANCH = """
-    steps: |
-      if Node.age % 2 == 0:
-          who = spawn(Node(age=-1))
-      else:
-          who = Node.mate
-      for i in range(Node.age % 4):
-          edge = spawn(Edge(a=self, b=who, number=Node.age * 10 + i))
-          bead = spawn(Bead(worth=i, holder=edge))
-          spawn(Bead(worth=-i, after=bead))
-          who = edge
-      Node.kid = who
-"""
-SCHEMA = f"""\
-component: Node
-fields: {{age: i64, mate: entity, kid: entity, bead: id<Bead>, is_there: bool}}
----
-component: Edge
-lookup: hash
-fields: {{a: entity, b: entity, number: {{type: i64, default: -1, unique: true}}}}
----
-component: Leaf
-instances: many
-ids: true
-fields: {{of: entity}}
----
-component: Seat
-lookup: direct
-destroy: callback
-fields: {{of: entity}}
----
-component: Bead
-owner: none
-fields: {{worth: i64, after: id<Bead>, holder: entity}}
----
-component: Cup
-owner: none
-growth: {{reserve: 64}}
-fields: {{of: id<Bead>, by: entity}}
----
-component: Patch
-grid: {{shape: [4, 4]}}
-fields: {{x: f32}}
----
-component: Guest
-on: {{field: cell, capacity: 1}}
-fields: {{cell: id<Patch>, friend: entity}}
----
-world: Garden
-kernels:
-  bear_at_once:
-    over: Node{BEAR}
-  bear_in_turns:
-    over: Node
-    turns: rows{BEAR}
-  branch_at_once:
-    over: Node{BRANCH}
-  branch_in_turns:
-    over: Node
-    turns: rows{BRANCH}
-  string:
-    over: Bead
-    steps: |
-      last = self
-      for i in range(Bead.worth):
-          last = spawn(Bead(after=last))
-      Bead.after = last
-      die(where=Bead.worth == 2)
-  fill:
-    over: Node
-    steps:
-      - Node.kid = 0
-      - bead = spawn(Bead(worth=Node.age))
-      - cup = spawn(Cup(of=bead))
-      - Node.bead = bead
-      - destroy(cup)
-      - destroy(Node.mate)
-  sit:
-    over: Guest
-    turns: rows
-    steps:
-      - guest = spawn(Guest(cell=Guest.friend.Guest.cell))
-      - destroy(Guest.friend, where=Guest.friend != 0)
-      - guest = spawn(Guest(cell=cell_at(Patch, coords(Guest.cell) + 1)), where=Guest.friend != 0)
-      - Guest.friend = guest
-"""
+CUP = "component: Cup\nowner: none\n"
+SCHEMA = TOPICS["births"].replace(CUP, f"{CUP}growth: {{reserve: 64}}\n")
 FREED = 3000
 """Freed indices: so many that some are reused at once."""
 HOW = "at_once", "in_turns"
@@ -156,71 +61,6 @@ def never_live(world: Any, handles: Any, ids: Any = ()) -> None:
         world.bead.destroy_many(world.bead.resolve_many(beads))
     assert len(world.entities) == len(world.entities.live())
     pickle.loads(pickle.dumps(world))
-
-
-@pytest.mark.parametrize("how", HOW)
-def test_handles_are_those_of_entities_created_before_the_dead_go(world: Any, how: str) -> None:
-    bearing = [(e, age) for e, age, _ in rows_of(world) if age > 1]
-    kids = deepcopy(world.entities).create_many(len(bearing)).tolist()
-    assert any(kid >> 33 for kid in kids)  # some indices are reused
-    kid_of = {e: kid for (e, _), kid in zip(bearing, kids, strict=True)}
-    getattr(world, f"bear_{how}")()
-    node, leaf = world.node.data, world.leaf.data
-    assert node.entity.tolist()[-len(kids) :] == kids
-    assert node.mate.tolist()[-len(kids) :] == [e for e, _ in bearing]
-    assert node.age.tolist()[-len(kids) :] == [age * 10 for _, age in bearing]
-    for e, kid, is_there in zip(node.entity, node.kid, node.is_there, strict=True):
-        assert (kid, is_there) == (kid_of.get(int(e), 0), False)
-    assert world.entities.alive_many(kids).all()
-    gifts = list(zip(leaf.entity.tolist(), leaf.of.tolist(), strict=True))[-2 * len(kids) :]
-    assert gifts == [(kid, of) for e, kid in kid_of.items() for of in (kid, e)]
-    assert [world.seat.of(world.seat.lookup(kid)) for kid in kids] == [e for e, _ in bearing]
-    assert len(world.entities) == len(world.entities.live())
-
-
-@pytest.mark.parametrize("how", HOW)
-def test_branches_and_loops_give_handles_as_they_come_to_them(world: Any, how: str) -> None:
-    world.node.data.age[:] = np.arange(len(world.node))
-    twin = deepcopy(world)
-    entities = iter(twin.entities.create_many(300).tolist())
-    ids = iter(twin.bead.create_many(500).tolist())
-    kids, edges, beads = [], list[tuple[int, ...]](), list[tuple[int, ...]]()
-    for e, age, mate in rows_of(world):
-        who = next(entities) if age % 2 == 0 else mate
-        for i in range(age % 4):
-            edge = next(entities)
-            edges.append((edge, e, who, age * 10 + i))
-            beads.append((next(ids), i, 0, edge))
-            beads.append((next(ids), -i, beads[-1][0], 0))
-            who = edge
-        kids.append(who)
-    count = len(world.bead)
-    getattr(world, f"branch_{how}")()
-    alive = world.entities.alive_many(world.node.data.entity)
-    assert world.node.data.kid[alive & (world.node.data.age >= 0)].tolist() == kids
-    data = world.edge.data
-    columns = (data.entity, data.a, data.b, data.number)
-    assert list(zip(*(column.tolist() for column in columns), strict=True)) == edges
-    data = world.bead.data
-    columns = (world.bead.id_of_many(range(len(world.bead))), data.worth, data.after, data.holder)
-    assert list(zip(*(column[count:].tolist() for column in columns), strict=True)) == beads
-
-
-def test_rows_without_owner_have_their_ids(world: Any) -> None:
-    bead = world.bead
-    old, worths = bead.id_of_many(range(len(bead))).tolist(), bead.data.worth.tolist()
-    ids, new, last_of = deepcopy(bead).create_many(sum(worths)).tolist(), list[Any](), {}
-    for id_, worth in zip(old, worths, strict=True):
-        last = id_
-        for _ in range(worth):
-            new.append((ids[len(new)], last))
-            last = new[-1][0]
-        last_of[id_] = last
-    world.string()
-    left = [id_ for id_, worth in zip(old, worths, strict=True) if worth != 2]
-    after = dict(zip(bead.id_of_many(range(len(bead))).tolist(), bead.data.after, strict=True))
-    assert after == {id_: last_of[id_] for id_ in left} | dict(new)
-    assert [*after][len(left) :] == ids
 
 
 def test_without_room_none_is_born_and_no_handle_lives(world: Any) -> None:

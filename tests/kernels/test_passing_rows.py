@@ -12,67 +12,14 @@ from ecsgen_runtime.base.errors import StructureLockedError
 from ecsgen.config import BACKENDS, Backend
 from tests.reference.test_judge import OTHERS, Text, check_all
 from tests.reference.test_judge import SCHEMA as JUDGED
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import world_package
-
-SCHEMA = """\
-component: Pond
-grid: {shape: [4, 5], wrap: [true, true]}
-fields: {grass: f32, wet: bool}
-kernels:
-  graze: {near: 1, where: grass > 1, steps: [a = count(wet), "grass += f32(a)"]}
-  dry: {near: 1, where: grass > 1 and count(wet) > 2, steps: [wet = false]}
----
-component: Ant
-on: at
-fields: {food: f32, k: i16, v: "f32[3]", mate: entity, at: id<Pond>}
-kernels:
-  eat: {turns: rows, args: {least: f32}, where: food > least, steps: [food -= least]}
-  some: {turns: random, where: food > 0 and random() < 0.5 and k % 3 == 0, steps: [food += 1]}
-  split: {turns: rows, where: 1 / food > 2 or v.y * 2 < food or k // 0 > k, steps: [food = v.x]}
-  give: {turns: rows, where: food > 1 and k > 0, steps: [food -= 1, "mate.Ant.food += 1"]}
-  go: {where: food > 1 and k != 2, steps: [at = random_empty(Ant)]}
-  heed: {near: 1, where: k > 2, steps: [mate = nearest(other.entity)]}
-  each: {turns: rows, args: {by: {type: f32, each: true}}, where: k > 1, steps: [food += by]}
----
-component: Bird
-fields: {food: f32, at: "f32[2]"}
-space: {field: at, wrap: [9, 9]}
-kernels:
-  peck:
-    turns: random
-    near: reach
-    args: {reach: f32}
-    where: food > 1
-    steps: ["food += f32(count())"]
----
-component: Sack
-instances: many
-ids: true
-fields: {weight: f32}
----
-world: Town
-queries: {loaded: {all: [Ant, Sack]}}
-kernels:
-  feed: {over: Ant, turns: rows, where: Ant.k > 1, steps: ["Ant.mate.Ant.food += 1"]}
-  late: {over: Ant, turns: rows, where: "tick % 2 == 1", steps: ["Ant.food += 1"]}
-  tell: {over: Ant, near: 1, where: Ant.k > 1, steps: ["Ant.mate.Ant.k += i16(count())"]}
-  bear:
-    over: Ant
-    turns: random
-    where: Ant.k > 2
-    steps: ["spawn(Ant(at=Ant.at, food=Ant.food))", die(where=Ant.food > 1)]
-  carry:
-    over: loaded
-    turns: rows
-    where: Ant.food > 0 and Sack.weight > 0
-    steps: ["Ant.food -= Sack.weight"]
-"""
 
 
 def town(backend: Backend) -> Any:
     """A world of them whose values are no numbers, endless, and on both sides of conditions."""
     world, random = world_package(
-        SCHEMA, f"passing_{backend}", backend
+        TOPICS["passing"], f"passing_{backend}", backend
     ).World(), np.random.default_rng(3)
     food = random.integers(-4, 5, 30) / 2
     food[:4] = np.nan, np.inf, -np.inf, -0.0
@@ -116,30 +63,6 @@ CALLS = {
 def call(world: Any, name: str, **more: Any) -> None:
     holder, _, kernel = name.rpartition(".")
     getattr(getattr(world, holder) if holder else world, kernel)(**CALLS[name], **more)
-
-
-def columns(world: Any) -> list[bytes]:
-    texts = []
-    for name in ("pond", "ant", "bird", "sack"):
-        data = getattr(world, name).data
-        fields = ("grass", "wet", "food", "k", "v", "mate", "at", "weight", "entity")
-        texts += [getattr(data, name).tobytes() for name in fields if hasattr(data, name)]
-    return texts
-
-
-@pytest.mark.parametrize("rows", [None, [7, 2, 19, 11, 0]])
-@pytest.mark.parametrize("name", CALLS)
-def test_the_same_bits(name: str, rows: list[int] | None) -> None:
-    pytest.importorskip("numba")
-    arguments = {"rows": rows} if rows and "." in name else {}
-    worlds = [town(backend) for backend in BACKENDS]
-    before = columns(worlds[0])
-    for world in worlds:
-        for _ in range(3):
-            call(world, name, **arguments)
-            world.tick += 1
-    assert columns(worlds[0]) == columns(worlds[1])
-    assert arguments or columns(worlds[0]) != before
 
 
 def runs(world: Any, name: str, monkeypatch: pytest.MonkeyPatch, **more: Any) -> list[int]:

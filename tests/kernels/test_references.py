@@ -1,23 +1,18 @@
-"""References and messages, against a loop over rows, with every policy on the other side."""
+"""References and messages, as the interpreter has them, with every policy on the other side."""
 
 from __future__ import annotations
 
 import ast
-from pathlib import Path
+import inspect
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.schema import Kernel
-from ecsgen_testing.reference.world_copy import rows_of
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model import Project
-from tests.support.reference_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
-from tests.support.reference_schemas import read
-from tests.support.soak import examples
+from tests.support.interpreted_schemas import check, kernels, world_of
+from tests.support.referred_components import OTHERS, OWNED, WITH_IDS
 from tests.support.world_package import world_package
 
 
@@ -125,72 +120,18 @@ kernels:
   moved: {steps: ["value = after.value"]}
 """
 )
-WORLD = (
-    ["all_types"]
-    + [f"see_{name.lower()}" for name in OWNED]
-    + [f"by_{name.lower()}" for name in WITH_IDS]
-)
-ALIKE = ["see_sparse", "see_many", "see_parted", "see_round", "see_held", "by_held", "by_parted"]
-ALIKE += ["by_round"]
-OF_COMPONENTS = [("Node", "hop"), ("Node", "chain"), ("Node", "many_at_once")]
-OF_COMPONENTS += [("Loose", "hop"), ("Loose", "moved"), ("Node", "by_arguments")]
-OF_COMPONENTS += [("Node", "into_rows")]
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    return built(SCHEMA, "references", request.param)
-
-
-def arguments(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, Any]:
-    """Some arguments of a kernel of the world that looks at others."""
-    values: dict[str, Any] = {}
-    for argument, declared in kernel.args.items():
-        values[argument] = 0.5
-        if declared.type == "entity":
-            alive = world.entities.live()
-            values[argument] = int(random.choice(alive)) if len(alive) else 5
-        elif declared.type.startswith("id<"):
-            ids = getattr(world.seeker.data, declared.type[3:-1].lower()).ravel()
-            values[argument] = int(random.choice(ids)) if len(ids) else 0
-    return values
-
-
-@pytest.mark.parametrize("count", [0, 1, 40, 4097])
-def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
-    module, project = game
-    random = np.random.default_rng(count)
-    world = filled(module, project, count, random)
-    names = [*WORLD, "swap", "grouped"] if count < 4000 else ["see_hash", "by_many", "swap"]
-    if project.backend == "numba":  # each takes a second to compile
-        names = [name for name in names if name not in ALIKE]
-    kernels = [kernel for kernel in read(SCHEMA).kernels.values() if kernel.name in names]
-    for kernel in kernels:
-        check(world, SCHEMA, kernel.name, arguments(world, kernel, random))
-    if 0 < count < 4000:
-        world.collect()
-        for kernel in kernels:
-            check(world, SCHEMA, kernel.name, arguments(world, kernel, random))
-
-
-@pytest.mark.parametrize("count", [0, 1, 60])
-def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
-    module, project = game
-    random = np.random.default_rng(count)
-    world = filled(module, project, count, random)
-    everybody = [0, *world.node.data.entity.tolist()]
-    for home, name in OF_COMPONENTS:
-        kernel = read(SCHEMA).components[home].kernels[name]
-        arguments_given: dict[str, Any] = {}
-        if kernel.args:
-            arguments_given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
-        check(world, SCHEMA, kernel.name, arguments_given)
+@pytest.fixture(params=BACKENDS)
+def game(request: pytest.FixtureRequest) -> Any:
+    backend: Backend = request.param
+    return world_of(SCHEMA, "references", backend)
 
 
 @pytest.mark.parametrize("value", ["bird", None, 1.5, True])
-def test_arguments_that_are_no_handles(value: object, game: tuple[Any, Project]) -> None:
+def test_arguments_that_are_no_handles(value: object, game: Any) -> None:
     """Errors name the schema's type, and what was given."""
-    world = getattr(game[0], game[1].world.name)()
+    world = game()
     shown = rf"not {value!r} \({type(value).__name__}\)"
     with pytest.raises(TypeError, match=rf"\.by_many\.which: wanted id<Many>, {shown}"):
         world.by_many(value)
@@ -202,18 +143,14 @@ def test_arguments_that_are_no_handles(value: object, game: tuple[Any, Project])
         world.seeker.create_many(world.spawn(3), many=[[0, 0], [0, value], [0, 0]])
 
 
-def test_a_function_annotates_each_name_once(game: tuple[Any, Project]) -> None:
+def test_a_function_annotates_each_name_once(game: Any) -> None:
     """mypy refuses a second annotation, even in another loop."""
-    module, _ = game
-    for function in ast.walk(ast.parse(Path(module.world.__file__).read_text(encoding="utf-8"))):
+    text = inspect.getsource(sys.modules[game.__module__])
+    for function in ast.walk(ast.parse(text)):
         if isinstance(function, ast.FunctionDef):
             annotated = [node for node in ast.walk(function) if isinstance(node, ast.AnnAssign)]
             names = [ast.unparse(node.target) for node in annotated]
             assert len(names) == len(set(names)), function.name
-
-
-def test_policies_are_all_there() -> None:
-    assert KEYS.keys() == {*OWNED, *WITH_IDS}
 
 
 STEPS = '["s = to.Dot.s", "d = to.Dot.d", "x = to.Dot.x"]'
@@ -233,7 +170,7 @@ kernels:
     ("backend", "kernel"), [("numpy", "at_once"), ("numpy", "in_turns"), ("numba", "at_once")]
 )
 def test_defaults_that_are_no_finite_numbers(backend: Backend, kernel: str) -> None:
-    world = built(ENDLESS, "endless", backend)[0].World()
+    world = world_of(ENDLESS, "endless", backend)()
     world.spawn(2, dot={"s": 1, "d": 1, "x": 1})
     getattr(world.dot, kernel)(0)  # nobody
     data = world.dot.data
@@ -339,60 +276,6 @@ kernels:
   pull: {steps: ["after.value -= value", "value = after.value"]}
 """
 )
-MESSAGES_WORLD = [f"strike_{name.lower()}" for name in OWNED]
-MESSAGES_ALIKE = ["strike_sparse", "strike_many", "strike_parted", "strike_round", "strike_held"]
-MESSAGES_WORLD += ["by_ids", "all_types", "elements", "waits", "grouped", "from_nobody"]
-MESSAGES_OF_COMPONENTS = [("Node", "pass_on"), ("Node", "swap"), ("Loose", "pull")]
-
-
-@pytest.fixture(scope="module", params=BACKENDS)
-def messages_game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    return built(MESSAGES_SCHEMA, "messages", request.param)
-
-
-def addressed(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, int]:
-    """Some arguments of a kernel that sends."""
-    names, values = [*kernel.args], {}
-    if "whom" in names:
-        values["whom"] = int(random.choice(world.sparse.data.entity)) if len(world.sparse) else 7
-    if "which" in names:
-        ids = world.sender.data.nobody
-        values["which"] = int(random.choice(ids)) if len(ids) else 0
-    return values
-
-
-@pytest.mark.parametrize("count", [0, 1, 40, 4097])
-def test_messages_of_the_world(count: int, messages_game: tuple[Any, Project]) -> None:
-    module, project = messages_game
-    random = np.random.default_rng(count)
-    world = filled(module, project, count, random)
-    names = MESSAGES_WORLD if count < 4000 else ["strike_hash", "waits"]
-    if project.backend == "numba":  # each takes a second to compile
-        names = [name for name in names if name not in MESSAGES_ALIKE]
-    for kernel in read(MESSAGES_SCHEMA).kernels.values():
-        if kernel.name in names:
-            values = addressed(world, kernel, random)
-            check(world, MESSAGES_SCHEMA, kernel.name, values)
-
-
-@pytest.mark.parametrize("count", [0, 1, 60])
-def test_messages_of_components(count: int, messages_game: tuple[Any, Project]) -> None:
-    module, project = messages_game
-    world = filled(module, project, count, np.random.default_rng(count))
-    for home, name in MESSAGES_OF_COMPONENTS:
-        check(world, MESSAGES_SCHEMA, f"{home}.{name}", {})
-
-
-def test_all_to_one(messages_game: tuple[Any, Project]) -> None:
-    """Floats round each time, in the order of rows."""
-    module, project = messages_game
-    world = filled(module, project, 300, np.random.default_rng(3))
-    world.sender.data.target = int(world.sparse.data.entity[0])
-    world.sender.data.sum = np.random.default_rng(4).standard_normal(world.sender.data.n)
-    for name in ("strike_sparse", "elements", "waits", "all_types"):
-        check(world, MESSAGES_SCHEMA, name, {})
-
-
 BALLS_SCHEMA = """
 component: Ball
 ids: true
@@ -414,73 +297,14 @@ kernels:
     steps: ["other.Ball.f += by", "f = left.f * by", "other.Ball.v.x += by", "left.i -= i"]
   turns: {turns: random, steps: ["other.Ball.f = f + left.f", "left.d += f", "other = left.other"]}
 """
-LINKS = st.sampled_from(["any", "one", "itself", "next", "dead", "nothing"])
+SCHEMAS = {"references": SCHEMA, "messages": MESSAGES_SCHEMA, "balls": BALLS_SCHEMA}
+CASES = [(name, kernel) for name, text in SCHEMAS.items() for kernel in kernels(text)]
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def balls(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    return built(BALLS_SCHEMA, "random_others", request.param)
-
-
-def linked(module: Any, count: int, links: str, seed: int) -> Any:
-    """A world of balls, some of them dead, with links of one kind."""
-    world, random = module.World(), np.random.default_rng(seed)
-    es = world.spawn(count, ball={})
-    gone = random.random(count) < 0.2
-    world.destroy_many(es[gone])
-    data, ids = world.ball.data, world.ball.id_of_many(np.arange(count))
-    places = {
-        "any": random.integers(0, max(count, 1), count),
-        "one": np.zeros(count, np.intp),
-        "itself": np.arange(count),
-        "next": (np.arange(count) + 1) % max(count, 1),
-    }
-    if links in places:
-        data.other, data.left = es[places[links]], ids[places[links][::-1]]
-    elif links == "dead" and gone.any():
-        data.other, data.left = es[gone][0], ids[gone][0] + np.uint64(1 << 32)
-    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, 3e38, 1e-45])
-    with np.errstate(all="ignore"):
-        data.f = random.choice(special, count).astype(np.float32)
-        data.v = random.standard_normal((count, 2))
-    data.d, data.i = random.standard_normal(count), random.integers(-128, 128, count)
-    return world
-
-
-@settings(max_examples=examples(20), deadline=None)
-@given(count=st.sampled_from([0, 1, 2, 9, 33]), links=LINKS, seed=st.integers(0, 2**32 - 1))
-def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, seed: int) -> None:
-    world = linked(balls[0], count, links, seed)
-    kernels = read(BALLS_SCHEMA).components["Ball"].kernels.values()
-    random = np.random.default_rng(seed)
-    for kernel in kernels:
-        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(world.ball), random))
-    world.collect()
-    n = len(world.ball)
-    for kernel in kernels:
-        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, n, random))
-        chosen = random.permutation(n)[: n // 2].tolist()
-        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(chosen), random), chosen)
-
-
-def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
-    """A value for each row, if the kernel takes one."""
-    return {"by": random.normal(size=count)} if kernel.args else {}
-
-
-@pytest.mark.parametrize("count", [4095, 4096, 4097])
-def test_both_backends_give_the_same_bits(count: int) -> None:
-    results = []
-    for backend in BACKENDS:
-        module, _ = built(BALLS_SCHEMA, "random_others", backend)
-        world = linked(module, count, "any", count)
-        with np.errstate(all="ignore"):
-            for kernel in ("read", "send", "both"):
-                getattr(world.ball, kernel)()
-        rows = rows_of(world.ball)
-        columns = (world.ball.data.f, world.ball.data.d, world.ball.data.i, world.ball.data.on)
-        results.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
-    assert results[0] == results[1]
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels(backend: Backend, name: str, kernel: str) -> None:
+    check(SCHEMAS[name], name, backend, kernel)
 
 
 def test_locals_keep_their_values_where_a_branch_is_not_taken() -> None:
@@ -513,7 +337,7 @@ kernels:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_nan_passes_on_in_messages_without_a_warning(backend: Backend) -> None:
-    world = built(EXTREMES, "extremes", backend)[0].World()
+    world = world_of(EXTREMES, "extremes", backend)()
     cups = world.spawn(2, cup={})
     world.spawn(4, shot={"to": cups[[0, 0, 1, 1]], "level": [1, np.nan, 2, -2]})
     world.fill()

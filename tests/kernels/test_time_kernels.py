@@ -1,4 +1,5 @@
-"""Times in kernels of every kind: both backends do what the interpreter does, to the bit."""
+"""Times in kernels are numpy's, and what makes no sense with them is an error;
+`interpreted/times.yaml` has kernels of every kind."""
 
 from __future__ import annotations
 
@@ -7,169 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.kernel_cases import check_kernel
-from ecsgen_testing.reference.schema import Schema
 
-from ecsgen.model.reference_schema import make_reference_schema
-from tests.support.world_package import checked, load, world_package
-
-SCHEMA = """\
-component: Event
-fields:
-  at: {type: "datetime[ms]", default: "1969-12-31T23:59:59.500"}
-  took: "timedelta[ms]"
-  k: i32
-  big: u64
-  late: bool
-  flags: "bool[2]"
-  share: f64
-  work: entity
-derived:
-  until: at + took
-kernels:
-  shift:
-    args: {by: "timedelta[ms]", each_at: {type: "datetime[ms]", each: true}}
-    steps: |
-      before = at
-      at += by * k - took * big
-      took = abs(-(at - min(at, until, each_at)))
-      late = at > before + by or not (at == at) or at <= each_at
-      flags[0] = at != before
-      flags[1] = at < before and took >= by
-      share = took / by
-      k = i32(i64(took) % 1000) + (1 if before == max(at, before) else 2)
-reductions:
-  newest: {max: i64(at)}
-  mean_took: {mean: took / took, where: took == took}
-  n_late: {count: at > until}
----
-component: Job
-fields:
-  due: "datetime[ms]"
-  spent: {type: "timedelta[ms]", default: 0}
-  begun: "datetime[ms]"
-  seen: i64
-  n_near: i64
-  place: "f32[2]"
-space: {field: place}
----
-component: Task
-fields: {at: "datetime[us]", took: "timedelta[us]"}
----
-component: Bone
-hierarchy: {orphans: root}
-fields: {at: "datetime[s]", delay: {type: "timedelta[s]", default: 60}}
-kernels:
-  follow:
-    steps: ["at = parent.at + delay if parent.at == parent.at else at - parent.delay"]
----
-component: Field
-grid: {shape: [4, 3], wrap: true}
-fields: {sown: "datetime[s]", ripe: "timedelta[s]", count_: i64}
----
-component: Follows
-instances: many
-fields: {whom: entity, since: "datetime[ms]"}
-network: {from: entity, to: whom}
----
-world: Times
-settings:
-  now: {type: "datetime[ms]", default: 2024-01-01}
-  step: {type: "timedelta[ms]", default: 1000}
-  never: "timedelta[ms]"
-archetypes: {chunk: 2048, components: [Task]}
-queries:
-  busy: {all: [Event, Job]}
-  tasks: {all: [Task]}
-kernels:
-  run:
-    over: Event
-    where: Event.at <= settings.now
-    steps: |
-      Event.work.Job.spent += Event.took
-      Event.work.Job.begun = min(Event.work.Job.begun, Event.at)
-      Event.work.Job.due = Event.work.Job.begun - Event.took
-  again:
-    over: Event
-    steps: |
-      Event.work.Job.begun += settings.step * 2
-      Event.work.Job.begun -= Event.took
-      Event.work.Job.spent = max(Event.work.Job.spent, abs(settings.never))
-  join:
-    over: busy
-    args: {since: "datetime[ms]"}
-    steps: |
-      if Event.work.Job.due > since:
-          Job.due = Event.at + settings.step
-      elif Event.until == Job.begun:
-          return
-      else:
-          Job.spent -= Event.took
-  clock:
-    over: Job
-    turns: rows
-    steps: |
-      settings.now += settings.step
-      if Job.due < settings.now:
-          Job.due = settings.now
-      for i in range(2):
-          Job.spent += settings.step * i
-          spawn(Job(due=Job.due + settings.step, spent=Job.spent))
-  look:
-    over: Job
-    near: {around: {radius: 2}}
-    steps: |
-      Job.n_near = count(around.Job.due > Job.due - settings.step)
-      Job.seen = max(i64(around.Job.due - Job.begun), where=around.Job.due == around.Job.due)
-  visit:
-    over: Job
-    turns: {by: i64(Job.due)}
-    near: {around: {radius: 2}}
-    steps: |
-      for other in around:
-          if other.Job.due < Job.due:
-              other.Job.due = Job.due
-              Job.spent += settings.step
-  meet:
-    over: Event
-    near: {friends: {via: Follows, among: Event}}
-    steps: |
-      Event.k = i32(count(friends.link.since < friends.Event.at))
-      Event.share = sum((friends.Event.at - Event.at) / settings.step)
-  advance:
-    over: tasks
-    args: {by: "timedelta[us]"}
-    steps:
-      - Task.at += by
-      - "Task.took = by if Task.at < Task.at - Task.took else Task.took * 3"
-  grow:
-    over: Field
-    args: {days: {type: "timedelta[s]"}}
-    near: {around: {radius: 1, among: Field}}
-    steps: |
-      Field.count_ = count(around.sown + around.ripe > Field.sown)
-      Field.ripe = Field.ripe - days if Field.ripe > days else days
-  born:
-    over: Event
-    where: Event.took > settings.step
-    steps: ["spawn(Event(at=Event.at + Event.took, took=-Event.took))", "add(Job(due=Event.at))"]
-"""
-KERNELS = [
-    *("Event.shift", "Bone.follow", "run", "again", "join", "clock", "look", "visit", "meet"),
-    *("advance", "grow", "born"),
-]
+from tests.support.interpreted_schemas import TOPICS
+from tests.support.world_package import checked, world_package
 
 
 @pytest.fixture(scope="module", params=["numpy", "numba"])
 def package(request: pytest.FixtureRequest) -> Any:
-    return world_package(SCHEMA, f"time_kernels_{request.param}", request.param)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_both_backends_do_what_the_interpreter_does(package: Any, kernel: str) -> None:
-    schema = Schema(make_reference_schema(load(SCHEMA)))
-    for seed in range(4):
-        check_kernel(package.Times, schema, kernel, 4 + 7 * seed, seed)
+    return world_package(TOPICS["times"], f"time_kernels_{request.param}", request.param)
 
 
 def test_times_are_numpys_and_nat_passes_on(package: Any) -> None:

@@ -1,4 +1,4 @@
-"""Kernels whose rows take turns, against a loop over rows."""
+"""Kernels whose rows take turns, as the interpreter has them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import StaleInstanceError
-from ecsgen_testing.reference.schema import Kernel
 
-from ecsgen.config import BACKENDS
-from ecsgen.model import Project
-from tests.support.reference_package import OTHERS, built, check, filled
-from tests.support.reference_schemas import read
+from ecsgen.config import BACKENDS, Backend
+from tests.support.interpreted_schemas import check, kernels, world_of
+from tests.support.referred_components import OTHERS
 
 STEPS = """\
     steps:
@@ -90,80 +88,34 @@ kernels:
   lucky: {turns: random, steps: ["after.value = f32(random())", "value += f32(uniform(0, 2))"]}
 """
 )
-OF_COMPONENTS = ("hop", "shuffled", "by_key", "fed", "in_order", "oneself")
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
-def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
-    return built(SCHEMA, "turns", request.param)
+@pytest.fixture(params=BACKENDS)
+def world(request: pytest.FixtureRequest) -> Any:
+    """A world in which nodes lead to each other."""
+    backend: Backend = request.param
+    world = world_of(SCHEMA, "turns", backend)()
+    random = np.random.default_rng(3)
+    world.node.create_many(world.entities.create_many(40), value=random.normal(size=40))
+    world.node.data.after = random.permutation(world.node.id_of_many(range(40)))
+    return world
 
 
-@pytest.mark.parametrize("count", [0, 1, 80])
-def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
-    module, project = game
-    world = filled(module, project, count, np.random.default_rng(count))
-    for kernel in read(SCHEMA).kernels.values():
-        arguments: dict[str, Any] = {}
-        if kernel.name == "fed":
-            random = np.random.default_rng(count)
-            n = len(world.pairs)
-            arguments = {"by": random.normal(size=(n, 3)), "hit": random.integers(-9, 9, n)}
-        elif kernel.args:
-            arguments = {"whom": int(world.entities.live()[0]) if count else 0}
-        check(world, SCHEMA, kernel.name, arguments)
+@pytest.mark.parametrize("kernel", kernels(SCHEMA))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels(backend: Backend, kernel: str) -> None:
+    check(SCHEMA, "turns", backend, kernel)
 
 
-@pytest.mark.parametrize("count", [0, 1, 80])
-@pytest.mark.parametrize("name", OF_COMPONENTS)
-def test_kernels_of_components(name: str, count: int, game: tuple[Any, Project]) -> None:
-    module, project = game
-    world = filled(module, project, count, np.random.default_rng(count))
-    kernel = read(SCHEMA).components["Node"].kernels[name]
-    random, n = np.random.default_rng(count), len(world.node)
-    check(world, SCHEMA, kernel.name, each_of(kernel, n, random))
-    chosen = random.permutation(n)[: n // 2].tolist()
-    check(world, SCHEMA, kernel.name, each_of(kernel, len(chosen), random), chosen)
-
-
-def each_of(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
-    """Values for the arguments of a kernel, which all have one for each row."""
-    shapes = {"by": (), "at": (2,)}
-    return {name: random.normal(size=(count, *shapes[name])) * 9 for name in kernel.args}
-
-
-def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:
-    module, project = game
-    worlds = [filled(module, project, 40, np.random.default_rng(3)) for _ in range(2)]
-    rows = np.flatnonzero(np.arange(len(worlds[0].node)) % 3 == 0)
-    worlds[0].node.hop(rows=rows)
-    worlds[1].node.hop(rows=np.arange(len(worlds[1].node)) % 3 == 0)
-    columns = [w.node.data.value.tobytes() for w in worlds]
-    assert columns[0] == columns[1]
-
-
-def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> None:
-    module, project = game
-    w = filled(module, project, 40, np.random.default_rng(3))
-    before = w.node.data.value.tobytes()
-    for rows in ([0, 0], [len(w.node)], [-1]):
+def test_rows_that_are_not_there_change_nothing(world: Any) -> None:
+    before = world.node.data.value.tobytes()
+    for rows in ([0, 0], [len(world.node)], [-1]):
         with pytest.raises(StaleInstanceError):
-            w.node.shuffled(rows=rows)
+            world.node.shuffled(rows=rows)
         with pytest.raises(StaleInstanceError):
-            w.node.in_order(np.zeros(len(rows)), rows=rows)
-    assert w.node.data.value.tobytes() == before
-    assert w.node._stream_state.calls == {}
-
-
-def test_draws_begin_with_the_second_number() -> None:
-    """The first one tells whose turn it is."""
-    columns = []
-    for backend in BACKENDS:
-        module, project = built(SCHEMA, "turns", backend)
-        world = filled(module, project, 60, np.random.default_rng(1))
-        with np.errstate(all="ignore"):
-            world.node.lucky()
-        columns.append(world.node.data.value.tobytes())
-    assert columns[0] == columns[1]
+            world.node.in_order(np.zeros(len(rows)), rows=rows)
+    assert world.node.data.value.tobytes() == before
+    assert world.node._stream_state.calls == {}
 
 
 def _unmixed(word: int) -> int:

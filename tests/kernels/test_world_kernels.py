@@ -1,4 +1,4 @@
-"""Kernels of the world: against loops over entities, over one component, and random ones."""
+"""Kernels of the world: what they keep and let go, over one component, and random ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_testing.reference.run import call
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
@@ -20,59 +19,16 @@ from ecsgen.render.kernel_printers import KernelTexts
 from ecsgen.render.world.world_module import WorldContext, render_world_module
 from tests.reference.world_copy import assert_same, mirrored
 from tests.support.generated_package import shipped
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.kernel_package import arguments
 from tests.support.random_world_package import CHANGES, Change, fill_all, schema
 from tests.support.soak import examples
 from tests.support.world_package import load, world_package
 
-SCHEMA = """
-world: Game
-groups:
-  bodies: [Position, Velocity]
-queries:
-  movers: {all: [Place, Speed], none: [Frozen], optional: [Drag]}
-  lone: {all: [Place]}
-kernels:
-  drift:
-    over: bodies
-    args: {dt: {type: f32, unit: s}}
-    steps: ["Position.value += Velocity.value * dt"]
-  move:
-    over: movers
-    args: {dt: f32, limit: f64}
-    where: "Place.far < limit"
-    steps:
-      - place_at = Place.at + Speed.way * dt
-      - Place.at = place_at
-      - Speed.way.x *= 0.5
-      - Place.far = f64(place_at.y) + Speed.turn[0, 1]
-      - Speed.hits += 1
-  halve: {over: lone, steps: ["Place.at *= 0.5"]}
----
-component: Position
-fields: {value: {type: "f32[3]", unit: m}}
----
-component: Velocity
-lookup: hash
-fields: {value: "f32[3]"}
----
-component: Place
-lookup: direct
-fields: {at: "f32[3]", far: f64}
----
-component: Speed
-instances: many
-fields: {way: {type: "f32[3]", split: true}, turn: {type: "f32[2,2]", default: 2}, hits: i32}
----
-component: Drag
----
-component: Frozen
-"""
-
 
 def filled(count: int, seed: int, backend: Backend = "numpy") -> Any:
     """A world whose query has holes, and whose managers are in different orders."""
-    package = world_package(SCHEMA, f"kernel_game_{backend}", backend)
+    package = world_package(TOPICS["sets"], f"kernel_game_{backend}", backend)
     world, random = package.Game(), np.random.default_rng(seed)
     es = world.spawn(count, place={"at": random.random((count, 3)), "far": random.random(count)})
     world.speed.create_many(es, way=random.random((count, 3)), turn=random.random((count, 2, 2)))
@@ -101,46 +57,6 @@ def state(world: Any) -> list[Any]:
         *(speed.way_x.tolist(), speed.way_y.tolist(), speed.way_z.tolist()),
         *(speed.turn.tolist(), speed.hits.tolist(), world.position.data.value.tolist()),
     ]
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("count", [0, 1, 3, 40, 5000])
-def test_over_a_query(count: int, seed: int, backend: Backend) -> None:
-    world, twin = filled(count, seed, backend), filled(count, seed, backend)
-    dt, limit = np.float32(0.1), 0.6
-    for _, row, speed in ((r.entity, r.place, r.speed) for r in twin.movers):
-        if twin.place.far(row) < limit:
-            way: NDArray[np.float32] = np.array(twin.speed.way(speed), np.float32)
-            at = np.array(twin.place.at(row), np.float32) + way * dt
-            way[0] *= np.float32(0.5)
-            twin.place.set_at(row, at)
-            twin.speed.set_way(speed, way)
-            turned = float(np.float64(at[1]) + np.float64(twin.speed.turn(speed)[0][1]))
-            twin.place.set_far(row, turned)
-            twin.speed.set_hits(speed, twin.speed.hits(speed) + 1)
-    world.move(0.1, limit)
-    assert state(world) == state(twin)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("count", [0, 1, 40, 5000])
-def test_over_a_group(count: int, seed: int, backend: Backend) -> None:
-    world, twin = filled(count, seed, backend), filled(count, seed, backend)
-    twin.bodies.position.value += twin.bodies.velocity.value * np.float32(0.25)
-    world.drift(0.25)
-    assert state(world) == state(twin)
-    version = world.position.version
-    with world.position.locked():
-        world.drift(0.25)
-    assert world.position.version == version
-
-
-def test_of_one_component(backend: Backend) -> None:
-    world, twin = filled(40, 1, backend), filled(40, 1, backend)
-    alive = twin.lone.rows().place
-    twin.place.data.at[alive] *= np.float32(0.5)
-    world.halve()
-    assert state(world) == state(twin)
 
 
 def test_arguments_are_checked(backend: Backend) -> None:
@@ -247,99 +163,6 @@ def test_numbers_that_overflow(seed: int, backend: Backend) -> None:
     assert np.isinf(world.bodies.position.value).all()
 
 
-LARGE = """
-world: Large
-queries: {all_of: {all: [Third, Left, Right]}}
-kernels:
-  inner:
-    over: all_of
-    args: {gains: "f32[40]"}
-    steps:
-      - Left.long += Right.long * Third.gain + gains
-      - Right.long = Left.long / norm(Left.long) if Third.gain > 0.5 else Right.long
-  mixed:
-    over: all_of
-    where: Third.gain > 0.25
-    steps:
-      - Left.square = Right.square @ Left.square
-      - t = Right.parts * 2
-      - Right.parts = t + Left.long[3]
-  shared: {over: all_of, parallel: true, steps: ["Left.long *= Third.gain", "Right.long -= 1"]}
----
-component: Left
-fields: {long: "f32[40]", square: "f32[5,5]"}
----
-component: Right
-fields: {long: "f32[40]", square: "f32[5,5]", parts: {type: "f32[3]", split: true}}
----
-component: Third
-fields: {gain: f32}
-"""
-
-
-def large(backend: Backend, scattered: bool) -> Any:
-    """A world of large cells, in the order of creation or in any."""
-    world = world_package(LARGE, f"large_{backend}", backend).Large()
-    es, random = world.spawn(70, third={}), np.random.default_rng(5)
-    for manager in (world.left, world.right):
-        manager.create_many(random.permutation(es) if scattered else es)
-        for name in ("long", "square"):
-            column = getattr(manager.data, name)
-            column[...] = random.standard_normal(column.shape)
-    world.third.data.gain = random.random(70)
-    if scattered:
-        world.third.remove_many(es[::7])
-        world.right.remove_many(es[::9])
-    return world
-
-
-@pytest.mark.parametrize("scattered", [False, True])
-def test_large_cells(scattered: bool) -> None:
-    """Inner loops and several cores of numba give what numpy gives."""
-    results = []
-    for each in BACKENDS:
-        world = large(each, scattered)
-        world.inner(tuple(range(40)))
-        world.mixed()
-        world.shared()
-        left, right = world.left.data, world.right.data
-        cells = (left.long, left.square, right.long, right.square)
-        results.append([*cells, right.parts_x, right.parts_z])
-    for first, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(first, other)
-
-
-SPLIT = """
-world: Game
-groups: {nodes: [Node, Mark]}
-queries: {some: {all: [Node]}}
-kernels:
-  of_group: {over: nodes, steps: ["Node.turn = Node.turn @ Node.turn", "Node.line += Node.turn[0]"]}
-  of_query: {over: some, steps: ["Node.turn = Node.turn @ Node.turn", "Node.line += Node.turn[0]"]}
----
-component: Mark
-fields: {x: f32}
----
-component: Node
-fields:
-  lines: u8
-  turn: {type: "f64[2,2]", split: true}
-  line: {type: "f64[2]", split: true}
-kernels:
-  of_component: {steps: ["turn = turn @ turn", "line += turn[0]"]}
-"""
-
-
-@pytest.mark.parametrize("way", ["of_component", "of_group", "of_query"])
-def test_split_fields_that_need_themselves(way: str) -> None:
-    world, turns = world_package(SPLIT, "split_game").Game(), np.random.random((50, 2, 2))
-    world.spawn(50, node={"turn": turns}, mark={})
-    getattr(world.node if way == "of_component" else world, way)()
-    for row, turn in enumerate(turns):
-        np.testing.assert_allclose(world.node.turn(row), turn @ turn)
-        assert world.node.line(row) == world.node.turn(row)[0]
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is laid out once, though several blocks of the template are about it."""
@@ -354,99 +177,11 @@ def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch
     assert len(calls) == 1
 
 
-OVER_SCHEMA = """
-world: Game
-groups: {pairs: [Left, Right]}
-kernels:
-  age: {over: Effect, args: {dt: f32}, steps: ["Effect.left -= dt", "Effect.bearer = entity"]}
-  glow: {over: Sprite, args: {by: f32}, steps: ["Sprite.light += by"]}
-  walk: {over: Crew, steps: ["Crew.steps += 1"]}
-  rise: {over: Place, steps: ["Place.height = sqrt(Place.height) + 1"]}
-  aim:
-    over: Effect
-    args: {whom: entity, at: id<Sprite>, others: "entity[2]"}
-    where: entity != whom
-    steps: ["Effect.bearer = whom", "Effect.sprite = at", "Effect.last = others[1]"]
-  mark: {over: pairs, steps: ["Right.owner = entity", "Left.is_first = entity == Left.lead"]}
-  shine: {over: Sprite, steps: ["Sprite.light = f32(random())"]}
-  chance: {over: pairs, steps: ["Right.luck = random()"]}
----
-component: Effect
-instances: many
-ids: true
-fields: {left: f32, bearer: entity, last: entity, sprite: id<Sprite>}
-kernels:
-  own: {args: {e: entity}, where: entity == e, steps: ["bearer = entity", "left += 1"]}
----
-component: Sprite
-owner: none
-fields: {light: f32}
----
-component: Crew
-partition: {start: active}
-fields: {steps: i32}
----
-component: Place
-lookup: direct
-fields: {height: f32}
----
-component: Left
-fields: {lead: entity, is_first: bool}
----
-component: Right
-fields: {owner: entity, luck: f64}
-"""
-
-
 @pytest.fixture(scope="module", params=BACKENDS)
 def game(request: pytest.FixtureRequest) -> Any:
-    return world_package(OVER_SCHEMA, f"over_components_{request.param}", request.param)
-
-
-@pytest.mark.parametrize("count", [0, 1, 5, 3000])
-def test_every_instance_of_many(game: Any, count: int) -> None:
-    """Those of dead entities, too, until they are collected."""
-    world = game.Game()
-    es = world.spawn(count)
-    world.effect.create_many(np.concatenate((es, es[::2], es)), left=3)
-    world.destroy_many(es[1:3])
-    version = world.effect.version
-    world.age(0.5)
-    assert (world.effect.data.left == 2.5).all()
-    assert (world.effect.data.bearer == world.effect.data.entity).all()
-    world.collect()
-    world.age(0.5)
-    assert len(world.effect) == (0 if not count else 3) or (world.effect.data.left == 2).all()
-    assert count < 2 or world.effect.version > version
-
-
-def test_rows_of_nobody(game: Any) -> None:
-    world = game.Game()
-    world.sprite.create_many(4, light=[1, 2, 3, 4])
-    world.glow(0.5)
-    assert world.sprite.data.light.tolist() == [1.5, 2.5, 3.5, 4.5]
-    world.shine()
-    assert len({*world.sprite.data.light.tolist()}) == 4
-
-
-def test_active_rows(game: Any) -> None:
-    world = game.Game()
-    es = world.spawn(6, crew={})
-    world.crew.deactivate_many(world.crew.lookup_many(es[1::2]))
-    world.walk()
-    world.crew.activate(world.crew.lookup(es[1]))
-    world.walk()
-    steps = [world.crew.steps(world.crew.lookup(e)) for e in es]
-    assert steps == [2, 1, 2, 0, 2, 0]
-
-
-def test_holes_are_quiet(game: Any) -> None:
-    """Values in rows that are not in use have no part in the result."""
-    world = game.Game()
-    es = world.spawn(6, place={"height": [-1, 4, 9, 16, 25, 36]})
-    world.place.remove(es[0])
-    world.rise()
-    assert world.place.data.height[1:].tolist() == [3, 4, 5, 6, 7]
+    return world_package(
+        TOPICS["over_components"], f"over_components_{request.param}", request.param
+    )
 
 
 def test_handles_as_arguments(game: Any) -> None:
@@ -464,17 +199,6 @@ def test_handles_as_arguments(game: Any) -> None:
             world.aim(wrong, sprite, [0, 0])
         with pytest.raises(error, match="aim"):
             world.aim(0, wrong, [0, 0])
-
-
-def test_the_owner_in_a_group(game: Any) -> None:
-    world = game.Game()
-    es = world.spawn(5, left={}, right={})
-    world.left.data.lead = es[2]
-    world.mark()
-    world.chance()
-    assert world.right.data.owner.tolist() == world.pairs.right.entity.tolist()
-    assert world.left.data.is_first.sum() == 1
-    assert len({*world.right.data.luck.tolist()}) == 5
 
 
 KERNELS = 24
