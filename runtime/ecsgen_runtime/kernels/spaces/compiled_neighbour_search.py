@@ -286,7 +286,7 @@ def cells_around(
                     low, high = table[strip + z - 1], table[strip + z + 2]
                     ends[0, n_runs], ends[1, n_runs] = low, high
                     n_runs += low < high
-                    positions += high - low
+                    positions += (high - low) * (low < high)
                 max_positions = max(max_positions, positions)
                 cell += 1
     starts[cell], runs[cell] = own_table[-1], n_runs
