@@ -30,16 +30,6 @@ from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import EMPTY_REDUCTION
 from ecsgen.model.types import BOOL, Type
 
-NUMERIC: Final = (
-    BaseType.BOOL,
-    BaseType.INT,
-    BaseType.FLOAT,
-    BaseType.ENUM,
-    BaseType.ENTITY,
-    BaseType.ID,
-    BaseType.DATETIME,
-    BaseType.TIMEDELTA,
-)
 Readable: TypeAlias = Field | DerivedValue
 """Values of a row that kernels read by name: fields, then derived values."""
 TICK: Final = "tick"
@@ -387,7 +377,7 @@ def make_silent_error(node: ast.AST) -> KernelError:
 
 def value_type(type_: FieldType) -> Type | None:
     """Return the type of a field or argument in expressions; None for text, bytes and objects."""
-    if type_.base not in NUMERIC:
+    if not type_.is_computed:
         return None
     if type_.is_time:
         return Type(type_.kernel_scalar, (), type_.text)

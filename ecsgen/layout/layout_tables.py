@@ -114,7 +114,7 @@ def schedule_table(name: str, calls: Sequence[ScheduledCall], world: World) -> s
     """Return a schedule as text: its kernels in order, the fields that each uses, and the passes,
     each with the reason why it begins."""
     fused = passes(calls, world)
-    texts = [[call.ticks, call.repeats, *effects(call).values()] for call in calls]
+    texts = [[call.when.ticks, call.when.repeats, *effects(call).values()] for call in calls]
     shown = [*map(any, zip(*texts, strict=True))]  # an empty column is left out
     numbers = [number for number, each in enumerate(fused, 1) for _ in each.calls]
     rows = [("pass", "kernel", "over", *compress(("at ticks", "again", *effects(calls[0])), shown))]

@@ -79,6 +79,11 @@ class FieldType:
         return self.base in (BaseType.DATETIME, BaseType.TIMEDELTA)
 
     @property
+    def is_computed(self) -> bool:
+        """True if kernels compute with such values: not with text, bytes and objects."""
+        return self.base not in (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
+
+    @property
     def kernel_scalar(self) -> str:
         """The scalar as kernels compute with it: of times an i64 counts the units."""
         return "i64" if self.is_time else self.scalar
@@ -196,6 +201,26 @@ class ScheduleEntry(NamedTuple):
     def is_plain(self) -> bool:
         """True if it runs once, whatever the time is."""
         return self.every is None and not self.is_repeated
+
+    @property
+    def ticks(self) -> str:
+        """The first ticks at which it runs; empty if it runs every time."""
+        every, start = self.every, self.start
+        return "" if every is None else f"{start}, {start + every}, …"
+
+    @property
+    def repeats(self) -> str:
+        """How often it runs in a row, in words; empty for once."""
+        if self.condition:
+            return f"while {self.condition}, at most {self.times} times"
+        return f"{self.times} times" if self.is_repeated else ""
+
+    @property
+    def why_alone(self) -> str:
+        """The reason why no call before or after shares a pass with its own; empty if they may."""
+        if self.repeats:
+            return f"runs {self.repeats}"
+        return "" if self.is_plain else "does not run at every tick"
 
 
 @dataclass(frozen=True, slots=True)

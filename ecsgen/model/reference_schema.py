@@ -29,11 +29,6 @@ from ecsgen.model import (
 )
 from ecsgen.model.snapshot_schema import Document, json_default
 
-_UNSEEN: Final = (
-    BaseType.STR,
-    BaseType.BYTES,
-    BaseType.OBJECT,
-)
 _POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
 _DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Component)}
 
@@ -155,7 +150,7 @@ def _component(component: Component) -> Document:
         for key in _POLICIES
         if getattr(component, key) != _DEFAULTS[key]
     }
-    fields = [field for field in component.fields if field.type.base not in _UNSEEN]
+    fields = [field for field in component.fields if field.type.is_computed]
     return {
         "module": component.module,
         **policies,
@@ -199,7 +194,7 @@ def _world(project: Project) -> Document:
     world, by_name = project.world, project.by_name
     return _without_empty(
         name=world.name,
-        settings={s.name: _setting(s) for s in world.settings if s.type.base not in _UNSEEN},
+        settings={s.name: _setting(s) for s in world.settings if s.type.is_computed},
         bundles={bundle.name: _bundle(bundle, by_name) for bundle in world.bundles},
         groups={name: list(members) for name, members in world.groups},
         queries={query.name: _query(query) for query in world.queries},
@@ -211,7 +206,7 @@ def _world(project: Project) -> Document:
 
 def _bundle(bundle: Bundle, components: Mapping[str, Component]) -> Document:
     seen = {
-        name: {field.name for field in component.fields if field.type.base not in _UNSEEN}
+        name: {field.name for field in component.fields if field.type.is_computed}
         for name, component in components.items()
     }
     return {

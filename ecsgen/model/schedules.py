@@ -23,52 +23,17 @@ def asks_for_time(world: World) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
-    """When, and how often, the calls of an entry happen together, where that is not just once."""
-
-    entry: ScheduleEntry
-    number: int
-    """The index of the entry in its schedule."""
-
-    @property
-    def ticks(self) -> str:
-        """The first ticks at which it is; empty if it is every time."""
-        every, start = self.entry.every, self.entry.start
-        return "" if every is None else f"{start}, {start + every}, …"
-
-    @property
-    def repeats(self) -> str:
-        """How often the calls happen in a row, in words; empty for once."""
-        times, condition = self.entry.times, self.entry.condition
-        if condition:
-            return f"while {condition}, at most {times} times"
-        return f"{times} times" if self.entry.is_repeated else ""
-
-    @property
-    def why_alone(self) -> str:
-        """The reason why no call before or after shares a pass with these."""
-        return f"runs {self.repeats}" if self.repeats else "does not run at every tick"
-
-
-@dataclass(frozen=True, slots=True)
 class ScheduledCall:
     """A name in a schedule: a kernel, a table that gets a line, or the time that goes on."""
 
     text: str  # as written: Body.age, or drift
     kernel: Kernel
     component: str  # of the kernel; empty for kernels of the world
-    kind: Literal["kernel", "table", "tick"] = "kernel"
-    occasion: Occasion | None = None  # None: once, every time
-
-    @property
-    def ticks(self) -> str:
-        """The first ticks at which the entry runs; empty if it runs every time."""
-        return "" if self.occasion is None else self.occasion.ticks
-
-    @property
-    def repeats(self) -> str:
-        """How often the entry runs in a row, in words; empty for once."""
-        return "" if self.occasion is None else self.occasion.repeats
+    kind: Literal["kernel", "table", "tick"]
+    when: ScheduleEntry
+    """The entry, which says at which ticks, and how often."""
+    number: int
+    """The index of the entry in its schedule; -1 if it runs once, every time."""
 
     @property
     def over(self) -> str:
@@ -133,18 +98,18 @@ def resolve_calls(
     tables = {table.name: _as_kernel(table) for table in world.records}
     calls = []
     for number, entry in enumerate(schedule):
-        occasion = None if entry.is_plain else Occasion(entry, number)
+        when = entry, -1 if entry.is_plain else number
         if entry.assignment is not None:
             text = f"{entry.set} = {entry.to}"
-            calls.append(ScheduledCall(text, entry.assignment, "", occasion=occasion))
+            calls.append(ScheduledCall(text, entry.assignment, "", "kernel", *when))
         for text in entry.run:
             holder = text.rpartition(".")[0]
             if kernel := kernel_named(text, components, world):
-                calls.append(ScheduledCall(text, kernel, holder, occasion=occasion))
+                calls.append(ScheduledCall(text, kernel, holder, "kernel", *when))
             elif text == TICK:
-                calls.append(ScheduledCall(text, Kernel(TICK, ()), "", "tick", occasion))
+                calls.append(ScheduledCall(text, Kernel(TICK, ()), "", "tick", *when))
             else:
-                calls.append(ScheduledCall(text, tables[text], "", "table", occasion))
+                calls.append(ScheduledCall(text, tables[text], "", "table", *when))
     return tuple(calls)
 
 
@@ -211,8 +176,8 @@ def used_reductions(components: Iterable[Component], world: World) -> frozenset[
 def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
     last = before.calls[-1]
     for entry in (last, call):
-        if entry.occasion is not None and call.occasion != last.occasion:
-            return f"{entry.text} {entry.occasion.why_alone}"
+        if entry.when.why_alone and call.number != last.number:
+            return f"{entry.text} {entry.when.why_alone}"
         if entry.kind != "kernel":
             does = "writes lines" if entry.kind == "table" else "advances the time"
             return f"{entry.text} {does}"

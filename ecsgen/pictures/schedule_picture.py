@@ -56,8 +56,8 @@ def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) ->
 
 
 def _lines(call: ScheduledCall) -> list[str]:
-    times = [f"at ticks {call.ticks}"] if call.ticks else []
-    times += [call.repeats] if call.repeats else []
+    times = [f"at ticks {call.when.ticks}"] if call.when.ticks else []
+    times += [call.when.repeats] if call.when.repeats else []
     return [*times, *(f"{how} {fields}" for how, fields in effects(call).items() if fields)]
 
 

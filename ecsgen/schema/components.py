@@ -43,7 +43,6 @@ _BUILT_IN_TAGS: Final = ("hot", "cold")
 _KEYS: Final = {key.name: key for key in list_keys("field")}
 _PLACES: Final = ((), (1,), (2,), (3,))
 """Shapes of fields with positions."""
-_UNSPLIT: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
 
 
 def build_component(
@@ -148,7 +147,7 @@ class _Builder:
         except BadValueError as error:
             self._draft.report_error(error, mark)
             return None
-        if spec.split and (not type_.shape or type_.base in _UNSPLIT):
+        if spec.split and (not type_.shape or not type_.is_computed):
             message = f"the field {quote(name)} has no shape to split"
             self._draft.report("E109", message, self._draft.key_mark(*path, "split"))
         self._check_keys(name, spec, type_)

@@ -9,7 +9,7 @@ from typing import Any
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.kernels.scope import NUMERIC, Scope
+from ecsgen.kernels.scope import Scope
 from ecsgen.model import (
     REDUCTION_FUNCTIONS,
     Component,
@@ -152,7 +152,7 @@ def _arguments(
             draft.report("E103", f"the argument {quote(argument)} has the name of a field", mark)
         try:
             type_ = parse_type(text, types, f"argument {quote(argument)}")
-            if type_.base not in NUMERIC:
+            if not type_.is_computed:
                 raise BadValueError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadValueError as problem:
             draft.report_error(problem, type_mark)

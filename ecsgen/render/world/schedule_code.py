@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from ecsgen.model import Component, ScheduleEntry, World
+from ecsgen.model import Component, World
 from ecsgen.model.schedules import (
     FusedPass,
     ScheduledCall,
@@ -74,8 +74,8 @@ class ScheduleMethod:
     def _listed(self) -> list[str]:
         lines = []
         for number, entry in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
-            ticks = f"at ticks {entry.ticks}" if entry.ticks else ""
-            occasion = "; ".join(filter(None, (ticks, entry.repeats)))
+            ticks = f"at ticks {entry.when.ticks}" if entry.when.ticks else ""
+            occasion = "; ".join(filter(None, (ticks, entry.when.repeats)))
             when = f" ({occasion})" if occasion else ""
             lines.append(f"pass {number}: {entry.text}{when} {_effects(entry)}.")
         return lines
@@ -124,26 +124,25 @@ class ScheduleMethod:
         """Statements that run the kernels."""
         lines = []
         numbered = enumerate(self._passes, 1)
-        for occasion, group in groupby(numbered, key=lambda each: each[1].calls[0].occasion):
-            lines += self._block(None if occasion is None else occasion.entry, [*group])
+        for _, group in groupby(numbered, key=lambda each: each[1].calls[0].number):
+            lines += self._block([*group])
         return lines
 
-    def _block(self, entry: ScheduleEntry | None, group: list[tuple[int, FusedPass]]) -> list[str]:
+    def _block(self, group: list[tuple[int, FusedPass]]) -> list[str]:
         """Return the statements that run passes, once or as often as their entry says."""
-        heads, ends = list[str](), list[str]()
-        if entry is not None:
-            if entry.every is not None:
-                heads.append(f"if self._is_due({entry.every}, {entry.start}):")
-            if entry.is_repeated:
-                heads.append(f"for _ in range({entry.times}):")
-            if entry.condition:
-                holder, _, reduction = entry.condition.rpartition(".")
-                pad = " " * 4 * len(heads)
-                value = value_call(f"self.{self._known[holder].module}", reduction)
-                ends = [f"{pad}if not {value}:", f"{pad}    break", f"{pad[4:]}else:"]
-                label = literal(f"{self._world.name}.{self.name}")
-                arguments = [label, literal(entry.condition), str(entry.times)]
-                ends.append(pad + call_line("warn_still_true", arguments, len(pad) + 8))
+        entry, heads, ends = group[0][1].calls[0].when, list[str](), list[str]()
+        if entry.every is not None:
+            heads.append(f"if self._is_due({entry.every}, {entry.start}):")
+        if entry.is_repeated:
+            heads.append(f"for _ in range({entry.times}):")
+        if entry.condition:
+            holder, _, reduction = entry.condition.rpartition(".")
+            pad = " " * 4 * len(heads)
+            value = value_call(f"self.{self._known[holder].module}", reduction)
+            ends = [f"{pad}if not {value}:", f"{pad}    break", f"{pad[4:]}else:"]
+            label = literal(f"{self._world.name}.{self.name}")
+            arguments = [label, literal(entry.condition), str(entry.times)]
+            ends.append(pad + call_line("warn_still_true", arguments, len(pad) + 8))
         pad = " " * 4 * len(heads)
         lines = [pad + line for each in group for line in self._pass_lines(*each, len(pad) + 8)]
         block = [*(" " * 4 * k + head for k, head in enumerate(heads)), *lines, *ends]
