@@ -20,19 +20,10 @@ from ecsgen.kernels.type_rules import (
     common_shape,
     give_default_type,
 )
-from ecsgen.model.typed_tree import (
-    Distribution,
-    Draw,
-    Expression,
-    NeighbourAggregate,
-    RandomChoice,
-    draws_numbers,
-    transform,
-    walk,
-)
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
-_BY_MEAN: Final[dict[str, tuple[Distribution, Type]]] = {
+_BY_MEAN: Final[dict[str, tuple[tree.Distribution, Type]]] = {
     "exponential": ("exponential", Type("f64")),
     "poisson": ("poisson", Type("i64")),
     "bernoulli": ("bernoulli", BOOL),
@@ -65,7 +56,7 @@ def type_draw(
     if name in _BY_MEAN:
         return _by_mean(name, operands[0], node)
     distribution: Final = "random" if name == "random" else "normal"
-    return Draw(Type("f64", _vector(name, operands, node)), distribution, position_of(node))
+    return tree.Draw(Type("f64", _vector(name, operands, node)), distribution, position_of(node))
 
 
 def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
@@ -83,18 +74,20 @@ def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ..
 def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
     low, high = (_as_f64("uniform", operand, node) for operand in operands)
     bounds = [give_default_type(low), give_default_type(high)]
-    draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", position_of(node))
+    draw = tree.Draw(
+        Type("f64", common_shape("uniform", bounds, node)), "random", position_of(node)
+    )
     width = apply_operation("*", [apply_operation("-", [high, low], node), draw], node)
     return apply_operation("+", [low, width], node)
 
 
-def _by_mean(name: str, operand: Operand, node: ast.Call) -> Expression:
+def _by_mean(name: str, operand: Operand, node: ast.Call) -> tree.Expression:
     mean = give_default_type(_as_f64(name, operand, node))
     if mean.type.shape:
         message = f"{quote(name)} takes one number, not {mean.type}"
         raise KernelError("E803", message, node.args[0])
     distribution, type_ = _BY_MEAN[name]
-    return Draw(type_, distribution, position_of(node), (mean,))
+    return tree.Draw(type_, distribution, position_of(node), (mean,))
 
 
 def _as_f64(name: str, operand: Operand, node: ast.AST) -> Operand:
@@ -104,7 +97,7 @@ def _as_f64(name: str, operand: Operand, node: ast.AST) -> Operand:
     return cast(give_default_type(operand), "f64")
 
 
-def _randrange(count: Operand, node: ast.Call) -> Expression:
+def _randrange(count: Operand, node: ast.Call) -> tree.Expression:
     _require_numbers("randrange", count, node)
     number = give_default_type(count)
     if number.type.is_float:
@@ -120,7 +113,7 @@ def _randrange(count: Operand, node: ast.Call) -> Expression:
         most = apply_operation("min", [wide, Literal(_MOST, node)], node)
         cut = apply_operation("max", [most, Literal(0, node)], node) if is_signed else most
         bound = cast(give_default_type(cut), "i64")
-    return Draw(Type("i64", bound.type.shape), "range", position_of(node), (bound,))
+    return tree.Draw(Type("i64", bound.type.shape), "range", position_of(node), (bound,))
 
 
 def _require_numbers(name: str, operand: Operand, node: ast.AST) -> None:
@@ -131,34 +124,34 @@ def _require_numbers(name: str, operand: Operand, node: ast.AST) -> None:
 
 
 def numbering(
-    expressions: Iterable[Expression], first: int
-) -> tuple[Callable[[Expression], Expression], int]:
+    expressions: Iterable[tree.Expression], first: int
+) -> tuple[Callable[[tree.Expression], tree.Expression], int]:
     """Return a function that numbers the draws of typed texts from `first` in the order in which
     they are written, and the next free number."""
-    written = {node.number: node for node in walk(*expressions) if draws_numbers(node)}
+    written = {node.number: node for node in tree.walk(*expressions) if tree.draws_numbers(node)}
     numbers = {}
     for position in sorted(written):
         numbers[position] = first
         first = _end(written[position], first)
 
-    def change(node: Expression) -> Expression:
-        return replace(node, number=numbers[node.number]) if draws_numbers(node) else node
+    def change(node: tree.Expression) -> tree.Expression:
+        return replace(node, number=numbers[node.number]) if tree.draws_numbers(node) else node
 
-    return lambda expression: transform(expression, change) if numbers else expression, first
+    return lambda expression: tree.transform(expression, change) if numbers else expression, first
 
 
-def count_draws(expressions: Iterable[Expression]) -> int:
+def count_draws(expressions: Iterable[tree.Expression]) -> int:
     """Return the next free number after those that numbered expressions draw."""
     return range_of_draws(expressions).stop
 
 
-def range_of_draws(expressions: Iterable[Expression]) -> range:
+def range_of_draws(expressions: Iterable[tree.Expression]) -> range:
     """Return the numbers from the first to the last that numbered expressions draw."""
-    drawn = [node for node in walk(*expressions) if draws_numbers(node)]
+    drawn = [node for node in tree.walk(*expressions) if tree.draws_numbers(node)]
     first = min((node.number for node in drawn), default=0)
     return range(first, max((_end(node, node.number) for node in drawn), default=0))
 
 
-def _end(node: Draw | RandomChoice | NeighbourAggregate, number: int) -> int:
+def _end(node: tree.Draw | tree.RandomChoice | tree.NeighbourAggregate, number: int) -> int:
     """Return the number after those that a node draws from `number`."""
-    return number + (node.type.elements if isinstance(node, Draw) else 1)
+    return number + (node.type.elements if isinstance(node, tree.Draw) else 1)

@@ -14,18 +14,7 @@ from ecsgen.kernels.scope import Scope, value_type
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.kernels.type_rules import convert_for_target
 from ecsgen.model import Component, required_by
-from ecsgen.model.typed_tree import (
-    ENTITY,
-    HANDLE,
-    Constant,
-    Despawn,
-    Expression,
-    FieldValue,
-    Spawn,
-    SpawnedInstance,
-    SpawnKind,
-    Step,
-)
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
 
@@ -36,37 +25,41 @@ class CommandChecker:
         self._scope = scope
         self._checker = TypeChecker(scope)
 
-    def step(self, call: ast.Call, text: str) -> Step:
+    def step(self, call: ast.Call, text: str) -> tree.Step:
         """Return the step for a call of one of `COMMANDS`. Raises KernelError."""
         name, commands = ast.unparse(call.func), self._scope.command_scope
         if commands.refusal:
             raise KernelError("E816", commands.refusal, call, commands.hint)
         if name == "spawn":
-            target: Despawn | Spawn = Spawn(self._instances(call), bundle=self._bundle(call))
+            target: tree.Despawn | tree.Spawn = tree.Spawn(
+                self._instances(call), bundle=self._bundle(call)
+            )
         elif name in ("add", "remove"):
             target = self._change(name, call)
         elif name == "die":
             check_count(name, call, 0, 0)
-            target = Despawn(None, commands.over)
+            target = tree.Despawn(None, commands.over)
             self._refuse_cells(target.component, call)
         else:
             check_count(name, call, 1, 1)
             handle = self._checker.references.handle(call.args[0])
-            target = Despawn(handle, "" if handle.type.kind == "entity" else target_of_id(handle))
+            target = tree.Despawn(
+                handle, "" if handle.type.kind == "entity" else target_of_id(handle)
+            )
             self._refuse_cells(target.component, call.args[0])
-        return Step(target, self._where(call, name == "add"), (), text)
+        return tree.Step(target, self._where(call, name == "add"), (), text)
 
-    def handle_type(self, spawn: Spawn, call: ast.Call) -> Type:
+    def handle_type(self, spawn: tree.Spawn, call: ast.Call) -> Type:
         """Return the type of the handle of who will come. Raises E816 if rows replace others."""
         component = self._scope.reference_scope.components[spawn.instances[0].component]
         if component.owner != "none":
-            return HANDLE
+            return tree.HANDLE
         if component.max_rows:
             message = f"rows of {quote(component.name)} replace others: their ids come with them"
             raise KernelError("E816", message, call, "leave the local out")
         return Type("u64", (), f"id<{component.name}>")
 
-    def _change(self, name: str, call: ast.Call) -> Spawn:
+    def _change(self, name: str, call: ast.Call) -> tree.Spawn:
         """Return the component that an entity gets or loses, by default the row's own."""
         if not 1 <= len(call.args) <= 2:
             message = f"{name} takes a component, or an entity and a component"
@@ -77,7 +70,7 @@ class CommandChecker:
         if component.owner == "none":
             message = f"rows of {quote(component.name)} are unowned: no entity gets or loses one"
             raise KernelError("E816", message, node)
-        kind: SpawnKind = "add" if name == "add" else "remove"
+        kind: tree.SpawnKind = "add" if name == "add" else "remove"
         for keyword in call.keywords:
             if keyword.arg == "replace" and name == "add" and self._is_replacing(keyword):
                 kind = "replace"
@@ -85,13 +78,15 @@ class CommandChecker:
                     message = f"entities have several of {quote(component.name)}: none is replaced"
                     raise KernelError("E816", message, keyword.value)
         instances = (instance, *self._required([component.name] if name == "add" else []))
-        return Spawn(instances, kind, self._changed(handles, call))
+        return tree.Spawn(instances, kind, self._changed(handles, call))
 
-    def _required(self, names: Iterable[str]) -> list[SpawnedInstance]:
+    def _required(self, names: Iterable[str]) -> list[tree.SpawnedInstance]:
         """Return an instance, with the defaults, of each component that some require."""
         references = self._scope.reference_scope
         required = required_by(names, references.components)
-        return [SpawnedInstance(name, ()) for name in required if name not in references.chunked]
+        return [
+            tree.SpawnedInstance(name, ()) for name in required if name not in references.chunked
+        ]
 
     def _is_replacing(self, keyword: ast.keyword) -> bool:
         match keyword.value:
@@ -101,7 +96,7 @@ class CommandChecker:
                 return operations.TRUTHS[name]
         raise KernelError("E801", "'replace' is true or false, written out", keyword.value)
 
-    def _changed(self, handles: list[ast.expr], call: ast.Call) -> Expression:
+    def _changed(self, handles: list[ast.expr], call: ast.Call) -> tree.Expression:
         """Return the entity that gets or loses a component."""
         if handles:
             handle = self._checker.references.handle(handles[0])
@@ -112,9 +107,9 @@ class CommandChecker:
         if self._scope.owner_component is None:
             over = quote(self._scope.command_scope.over)
             raise KernelError("E816", f"rows of {over} are unowned: they get no components", call)
-        return FieldValue(HANDLE, ENTITY, self._scope.owner_component)
+        return tree.FieldValue(tree.HANDLE, tree.ENTITY, self._scope.owner_component)
 
-    def _added(self, node: ast.expr) -> SpawnedInstance:
+    def _added(self, node: ast.expr) -> tree.SpawnedInstance:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
             message = "add takes a component with fields, as in add(Ill(since=1))"
             raise KernelError("E801", message, node)
@@ -124,13 +119,13 @@ class CommandChecker:
             message = f"who gets {quote(component.name)} stands nowhere at first"
             hint = "let a kernel after this one move it"
             raise KernelError("E816", message, values[component.on.field], hint)
-        return SpawnedInstance(component.name, self._values(component, node))
+        return tree.SpawnedInstance(component.name, self._values(component, node))
 
-    def _removed(self, node: ast.expr) -> SpawnedInstance:
+    def _removed(self, node: ast.expr) -> tree.SpawnedInstance:
         if not isinstance(node, ast.Name):
             message = "remove takes the name of a component, as in remove(Ill)"
             raise KernelError("E801", message, node)
-        return SpawnedInstance(self._component(node.id, node, "remove").name, ())
+        return tree.SpawnedInstance(self._component(node.id, node, "remove").name, ())
 
     def _refuse_cells(self, component: str, node: ast.expr) -> None:
         known = self._scope.reference_scope.components.get(component)
@@ -138,13 +133,13 @@ class CommandChecker:
             message = f"{quote(component)} is a grid: cells are neither spawned nor destroyed"
             raise KernelError("E816", message, node)
 
-    def _where(self, call: ast.Call, may_replace: bool) -> Expression:
+    def _where(self, call: ast.Call, may_replace: bool) -> tree.Expression:
         known = ("where", "replace") if may_replace else ("where",)
         wrong = [keyword.arg or "**" for keyword in call.keywords if keyword.arg not in known]
         if wrong:
             hint = "when it happens says 'where', as in die(where=energy < 0)"
             raise KernelError("E801", f"there is no {quote(wrong[0])} here", call, hint)
-        always = Constant(BOOL, True)
+        always = tree.Constant(BOOL, True)
         tests = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
         return self._checker.condition(tests[0]) if tests else always
 
@@ -156,14 +151,14 @@ class CommandChecker:
                 return name if any(values.values()) else ""
         return ""
 
-    def _instances(self, call: ast.Call) -> tuple[SpawnedInstance, ...]:
+    def _instances(self, call: ast.Call) -> tuple[tree.SpawnedInstance, ...]:
         """Return one instance per component; those of a bundle have no values here."""
         nodes = list(call.args)
-        instances: dict[str, SpawnedInstance] = {}
+        instances: dict[str, tree.SpawnedInstance] = {}
         first = nodes[0] if nodes else None
         if isinstance(first, ast.Name) and first.id in self._scope.command_scope.bundles:
             for name in self._scope.command_scope.bundles[first.id]:
-                instances[name] = SpawnedInstance(self._component(name, call).name, ())
+                instances[name] = tree.SpawnedInstance(self._component(name, call).name, ())
             del nodes[0]
         names: set[str] = set()
         for node in nodes:
@@ -177,7 +172,7 @@ class CommandChecker:
                 raise KernelError("E816", f"{quote(component.name)} is spawned twice", node)
             names.add(component.name)
             values = self._values(component, node)
-            instances[component.name] = SpawnedInstance(component.name, values)
+            instances[component.name] = tree.SpawnedInstance(component.name, values)
         self._check_instances(instances, call)
         return (*instances.values(), *self._required(instances))
 
@@ -193,7 +188,9 @@ class CommandChecker:
         self._refuse_cells(name, node)
         return component
 
-    def _check_instances(self, instances: Mapping[str, SpawnedInstance], call: ast.Call) -> None:
+    def _check_instances(
+        self, instances: Mapping[str, tree.SpawnedInstance], call: ast.Call
+    ) -> None:
         if not instances:
             message = "spawn needs a component, as in spawn(Sheep(energy=1))"
             raise KernelError("E808", message, call)
@@ -203,7 +200,9 @@ class CommandChecker:
             message = f"rows of {quote(unowned[0])} are unowned: they are spawned one at a time"
             raise KernelError("E816", message, call, "spawn it in a step of its own")
 
-    def _values(self, component: Component, call: ast.Call) -> tuple[tuple[str, Expression], ...]:
+    def _values(
+        self, component: Component, call: ast.Call
+    ) -> tuple[tuple[str, tree.Expression], ...]:
         fields, values = {field.name: field for field in component.fields}, []
         for keyword in call.keywords:
             name = keyword.arg or "**"

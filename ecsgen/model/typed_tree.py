@@ -29,18 +29,38 @@ HANDLE: Final = Type("u64", (), "entity")
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
-    """A literal as written; printers round it to the type."""
+class Expression:
+    """A node of the tree, with the type of its value."""
 
-    type: Type  # without a shape
+    PARTS: ClassVar[tuple[str, ...]] = ()
+    """The attributes with an expression, None, or several expressions."""
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedField(Expression):
+    """A field of this row, or of another one."""
+
+    name: str
+    owner: str = OWN
+
+    @property
+    def text(self) -> str:
+        """The text in a schema."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """A literal as written, without a shape; printers round it to the type."""
+
     value: bool | Number
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Expression):
     """An argument of the kernel: the same for every row, or with a value for each."""
 
-    type: Type
     name: str
     each: bool = False
 
@@ -75,47 +95,37 @@ class SettingValue(Argument):
 
 
 @dataclass(frozen=True, slots=True)
-class FieldValue:
+class FieldValue(OwnedField):
     """A field of this row, of the parent's row, or of the row of another component."""
 
-    type: Type
-    name: str
-    owner: str = OWN  # OWN, PARENT, or a component
-
-    @property
-    def text(self) -> str:
-        """The text in a schema."""
-        return f"{self.owner}.{self.name}" if self.owner else self.name
-
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class Local(Expression):
     """A local that a step before has set."""
 
-    type: Type
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class Element(Expression):
     """An element of a shape, or the rest of the shape behind a few indices."""
 
-    type: Type
+    PARTS = ("base",)
     base: Expression
     index: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Expression):
     """An element of a shape, at one i64 per axis: 0, false or null outside of the shape."""
 
-    type: Type
+    PARTS = ("base", "indices")
     base: Expression
     indices: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Cast(Expression):
     """A conversion to another scalar type.
 
     Integers wrap, floats round to nearest, finite ones may become infinite. A float to an integer
@@ -123,15 +133,15 @@ class Cast:
     is true.
     """
 
-    type: Type
+    PARTS = ("operand",)
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Expression):
     """An operation of the table in `operations`, with operands of the types of its rule."""
 
-    type: Type
+    PARTS = ("operands",)
     name: str
     operands: tuple[Expression, ...]
 
@@ -140,10 +150,10 @@ Distribution = Literal["random", "normal", "range", "exponential", "poisson", "b
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Expression):
     """Random numbers of this row, one for each element, in C order."""
 
-    type: Type
+    PARTS = ("operands",)
     distribution: Distribution
     """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand; the others have
     the operand as their mean."""
@@ -153,11 +163,11 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferencedField:
+class ReferencedField(Expression):
     """A field of another row, as before the kernel: of an entity's row in a component (with `many`
     the first), or of the row with an id."""
 
-    type: Type
+    PARTS = ("handle",)
     component: str
     name: str
     handle: Expression
@@ -171,20 +181,19 @@ class ReferencedField:
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(Expression):
     """True if a handle has a row of a component; without a component, if an entity is alive."""
 
-    type: Type
+    PARTS = ("handle",)
     component: str
     handle: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class RandomChoice:
+class RandomChoice(Expression):
     """The entity or id of a random row of a component, or of a random cell on which none of its
     rows stands; 0 if there is none."""
 
-    type: Type
     candidates: Literal["any", "empty"]
     component: str
     number: int
@@ -192,87 +201,73 @@ class RandomChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Coordinates:
+class Coordinates(Expression):
     """The coordinates of a cell, -1 along each axis for a handle without a cell."""
 
-    type: Type
+    PARTS = ("handle",)
     grid: str
     handle: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class CellAt:
+class CellAt(Expression):
     """The cell at coordinates, wrapped along wrapping axes; 0 outside of the other axes."""
 
-    type: Type
+    PARTS = ("coordinates",)
     grid: str
     coordinates: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class Full(Expression):
     """True if a cell has no room for one more row of a component, or a handle is of no cell: in
     turns now, else before the kernel."""
 
-    type: Type
+    PARTS = ("handle",)
     component: str
     handle: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Expression):
     """The world's time."""
-
-    type: Type
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourField:
+class NeighbourField(OwnedField):
     """A field of a neighbour, as before the kernel."""
 
-    type: Type
-    name: str
-    owner: str = OWN  # OWN, or a component
     near: str = OTHER
     is_link: bool = False
     """True for a field of the row that links the neighbour."""
 
-    @property
-    def text(self) -> str:
-        """The text in a schema."""
-        return f"{self.owner}.{self.name}" if self.owner else self.name
-
 
 @dataclass(frozen=True, slots=True)
-class Offset:
+class Offset(Expression):
     """A neighbour's position minus the row's, wrapped; both as before the kernel."""
 
-    type: Type
     near: str = OTHER
 
 
 @dataclass(frozen=True, slots=True)
-class Distance:
+class Distance(Expression):
     """`sqrt(dot(offset, offset))`."""
 
-    type: Type
     near: str = OTHER
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourRow:
+class NeighbourRow(Expression):
     """The row of the neighbour that a loop has come to, as a handle: it leads nowhere else."""
 
-    type: Type
     near: str
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
-class Occupied:
+class Occupied(Expression):
     """True if a row of a component stands on a neighbour, which is a cell."""
 
-    type: Type
     component: str
     near: str = OTHER
 
@@ -283,14 +278,14 @@ AggregateFunction = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class NeighbourAggregate:
+class NeighbourAggregate(Expression):
     """An aggregate over the neighbours of the row, in their order.
 
     Sums of floats are in f64, of integers in 64 bits. Without neighbours: 0, but NaN for `mean`,
     and for `min` and `max` of floats.
     """
 
-    type: Type
+    PARTS = ("value", "keys", "where", "weight", "none")
     function: AggregateFunction
     value: Expression | None = None  # None: of all neighbours
     near: str = OTHER
@@ -309,32 +304,6 @@ class NeighbourAggregate:
     def is_random(self) -> bool:
         """True if a random number decides."""
         return self.function in ("choice", "min_by", "max_by")
-
-
-Expression = (
-    Constant
-    | Argument
-    | FieldValue
-    | Local
-    | Element
-    | Item
-    | Cast
-    | Operation
-    | Draw
-    | ReferencedField
-    | Exists
-    | RandomChoice
-    | Coordinates
-    | CellAt
-    | Full
-    | Tick
-    | NeighbourField
-    | Offset
-    | Distance
-    | NeighbourRow
-    | Occupied
-    | NeighbourAggregate
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,6 +499,7 @@ class Compound(Nested):
 
     EXPRESSIONS: ClassVar[tuple[str, ...]] = ()
     """The attributes with an expression, in the order in which they are written."""
+    text: str  # the line as the schema has it
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -550,7 +520,6 @@ class Branch(Compound):
 
     EXPRESSIONS = ("test",)
     BLOCKS = ("body", "otherwise")
-    text: str  # the line as the schema has it
     test: Expression
     body: tuple[AnyStep, ...]
     otherwise: tuple[AnyStep, ...] = ()
@@ -561,7 +530,6 @@ class RangeLoop(Compound):
     """`for i in range(start, stop)`: steps that happen for one number after the other."""
 
     EXPRESSIONS = ("start", "stop")
-    text: str
     counter: Local
     start: Expression
     stop: Expression
@@ -573,7 +541,6 @@ class NeighbourLoop(Compound):
     """`for other in near`: steps that happen for one neighbour after the other."""
 
     EXPRESSIONS = ("whom",)
-    text: str
     near: str
     whom: Expression
     """The value that tells the neighbour apart, for random numbers."""
@@ -585,7 +552,6 @@ class WhileLoop(Compound):
     """`while`: steps that happen as long as a condition holds, `at_most` so many times."""
 
     EXPRESSIONS = ("test",)
-    text: str
     test: Expression
     at_most: int
     body: tuple[AnyStep, ...]
@@ -621,32 +587,16 @@ def draws_numbers(node: Expression) -> TypeGuard[Draw | RandomChoice | Neighbour
     )
 
 
-_PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
-    Operation: ("operands",),
-    Draw: ("operands",),
-    Cast: ("operand",),
-    Element: ("base",),
-    Item: ("base", "indices"),
-    ReferencedField: ("handle",),
-    Exists: ("handle",),
-    Coordinates: ("handle",),
-    CellAt: ("coordinates",),
-    Full: ("handle",),
-    NeighbourAggregate: ("value", "keys", "where", "weight", "none"),
-}
-"""The attributes with an expression, None, or several expressions."""
-
-
 def child_expressions(expression: Expression) -> tuple[Expression, ...]:
     """Return the children of an expression."""
-    held = [getattr(expression, name) for name in _PARTS.get(type(expression), ())]
+    held = [getattr(expression, name) for name in expression.PARTS]
     flat = (part for each in held for part in (each if isinstance(each, tuple) else (each,)))
     return tuple(part for part in flat if part is not None)
 
 
 def map_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """Return an expression with its children mapped by `change`."""
-    parts: dict[str, Any] = {name: getattr(node, name) for name in _PARTS.get(type(node), ())}
+    parts: dict[str, Any] = {name: getattr(node, name) for name in node.PARTS}
     for name, part in parts.items():
         parts[name] = tuple(map(change, part)) if isinstance(part, tuple) else part and change(part)
     return replace(node, **parts) if parts else node

@@ -44,19 +44,7 @@ def make_kernel_method(
 
 def loop_reasons(program: Program) -> tuple[str, ...]:
     """Return why a kernel is a loop in plain Python on numpy; nothing for blocks of rows."""
-    if is_whole_column_stencil(program) or not program.is_sequential:
-        return ()
-    on_grid = any(near.on is not None for near in program.neighbourhoods)
-    reasons = {
-        "turns": program.takes_turns,
-        "for or while": program.has_loops,
-        "handles of who will come": program.keeps_handles,
-        "die or spawn with neighbours": bool(program.neighbourhoods) and program.has_commands,
-        "cells": on_grid or program.uses_grids,
-        "several neighbourhoods": len(program.neighbourhoods) > 1,
-        "all rows as neighbours": any(near.is_of_all_rows for near in program.neighbourhoods),
-    }
-    return tuple(reason for reason, holds in reasons.items() if holds)
+    return () if is_whole_column_stencil(program) else program.sequential_reasons
 
 
 def make_pass_method(fused: FusedKernels, source: RowSource, backend: Backend) -> KernelMethod:

@@ -9,17 +9,8 @@ from typing import ClassVar, Literal
 from ecsgen.kernels.statements import FindRow
 from ecsgen.layout.memory_layout import lay_out_component
 from ecsgen.model import Component, Field, Kernel, World
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import MANAGER_FIELDS, field_columns
-from ecsgen.model.typed_tree import (
-    ENTITY,
-    ID_SLOT,
-    OWN,
-    PARENT,
-    SETTINGS,
-    Argument,
-    FieldValue,
-    Neighbourhood,
-)
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
 from ecsgen.render.text.formatting import statement
 from ecsgen.render.text.quoting import literal
@@ -58,20 +49,22 @@ class ManagerExpressions:
         """Return the expression for a manager: a component's kernel has its own, and its grid."""
         if self.is_world:
             return f"self.{self.components[component].module}"
-        return "self" if component in (self.home, OWN, PARENT) else "self._grid"
+        return "self" if component in (self.home, tree.OWN, tree.PARENT) else "self._grid"
 
     def data(self, component: str) -> str:
         """Return the expression for a manager's columns."""
         manager = self.manager(component)
-        if component == SETTINGS:
+        if component == tree.SETTINGS:
             return f"{manager}._data"
         return "data" if manager == "self" else f"{manager}.data"
 
-    def keys(self, field: FieldValue, selection: str) -> str:
+    def keys(self, field: tree.FieldValue, selection: str) -> str:
         """Return the expression for stream fields of rows; `selection`: index into their column."""
         data = self.data(field.owner)
         keys = f"{data}._{field.name}_column{selection}"
-        return f"ids_of({keys}, {data}._id_generation_column)" if field.name == ID_SLOT else keys
+        return (
+            f"ids_of({keys}, {data}._id_generation_column)" if field.name == tree.ID_SLOT else keys
+        )
 
     @property
     def cell_fields(self) -> Mapping[str, str]:
@@ -160,7 +153,7 @@ class RowSource:
 
     def field(self, owner: str, name: str) -> Field:
         """Return a field of the owner's component."""
-        return field_of(self.components[OWN if owner == PARENT else owner], name)
+        return field_of(self.components[tree.OWN if owner == tree.PARENT else owner], name)
 
     def prefix(self, owner: str) -> str:
         """Return the prefix of the names of a component's columns."""
@@ -222,12 +215,12 @@ class ChunkSource:
             ]
         return [*lines, f"check_unchanged(_before, len({self.query}))"]
 
-    def place(self, node: FieldValue) -> tuple[int, int]:
+    def place(self, node: tree.FieldValue) -> tuple[int, int]:
         """Return the numbers of a field's component and of its first column there.
 
         The owners' column is (-1, 0).
         """
-        if node.name == ENTITY:
+        if node.name == tree.ENTITY:
             return -1, 0
         component = self.components[node.owner]
         first = field_columns(field_of(component, node.name))[0].name
@@ -241,7 +234,7 @@ class NeighbourJoin:
 
     label: str
     """Kernel and radius, as errors name them."""
-    near: Neighbourhood
+    near: tree.Neighbourhood
     source: RowSource
     candidates: RowSource
     """Rows that may be neighbours; `source` itself where rows ask each other."""
@@ -323,13 +316,13 @@ class NeighbourJoin:
 
     def handles(self, name: str, owner: str) -> str:
         """Return the expression for candidates' entities or ids, "" for fields that are columns."""
-        if name == ENTITY and owner in self.components and self.components[owner].hides_owners:
+        if name == tree.ENTITY and owner in self.components and self.components[owner].hides_owners:
             return f"{self.source.managers.manager(owner)}._owners_near()"
-        if self.near.via is not None and name == ID_SLOT and owner == self.near.via.component:
+        if self.near.via is not None and name == tree.ID_SLOT and owner == self.near.via.component:
             return f"link_ids({self.source.managers.manager(owner)})"
         data = self.source.managers.data(owner)
         ids = f"ids_of({data}._id_slot_column[: {data}._n], {data}._id_generation_column)"
-        return ids if name == ID_SLOT else ""
+        return ids if name == tree.ID_SLOT else ""
 
     @property
     def sides(self) -> dict[str, RowSource]:
@@ -427,7 +420,7 @@ def make_component_source(component: Component, kernel: Kernel) -> RowSource:
     grid = component.grid_component
     known = {component.name: component, **({} if grid is None else {grid.name: grid})}
     managers = ManagerExpressions(known, component.name)
-    arguments = {OWN: component}, managers, component, f"data.{name}", f"{name[1:]} changes"
+    arguments = {tree.OWN: component}, managers, component, f"data.{name}", f"{name[1:]} changes"
     return RowSource(*arguments, has_holes=component.lookup == "direct")
 
 
@@ -435,9 +428,9 @@ def make_world_source(
     world: World, name: str, components: Mapping[str, Component]
 ) -> RowSource | ChunkSource:
     """Return the group, component or query of that name; `components`: all that kernels may see."""
-    settings = Component(name=SETTINGS, module=SETTINGS, fields=world.settings)
-    managers = ManagerExpressions({**components, SETTINGS: settings})
-    if name == SETTINGS:
+    settings = Component(name=tree.SETTINGS, module=tree.SETTINGS, fields=world.settings)
+    managers = ManagerExpressions({**components, tree.SETTINGS: settings})
+    if name == tree.SETTINGS:
         return RowSource({}, managers, all_fields(world, []), "1", "never")
     if name in components:
         component = components[name]
@@ -487,14 +480,14 @@ def make_neighbour_joins(
     """Return the neighbourhoods of a kernel; `world`: that which has the kernel."""
     label, nears, asked = f"{world.name}." if world else "", kernel.program.neighbourhoods, []
     for near in nears:
-        radius = near.radius.name if isinstance(near.radius, Argument) else "radius"
+        radius = near.radius.name if isinstance(near.radius, tree.Argument) else "radius"
         other, tag = _candidates(near, kernel, source, world), f"_{near.name}" * (len(nears) > 1)
         asked.append(NeighbourJoin(f"{label}{kernel.name}: {radius}", near, source, other, tag))
     return tuple(asked)
 
 
 def _candidates(
-    near: Neighbourhood, kernel: Kernel, source: RowSource, world: World | None
+    near: tree.Neighbourhood, kernel: Kernel, source: RowSource, world: World | None
 ) -> RowSource:
     """Return the candidates of a neighbourhood: the kernel's rows, or others."""
     components = source.managers.components

@@ -9,15 +9,7 @@ from typing import Final
 
 from ecsgen.kernels import statements
 from ecsgen.kernels.statements import AggregateNeighbours
-from ecsgen.model.typed_tree import (
-    Distance,
-    Expression,
-    Local,
-    NeighbourAggregate,
-    Offset,
-    Tick,
-    walk,
-)
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.element_operations import arithmetic, extreme_of
 from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
@@ -44,8 +36,8 @@ def shared_aggregates(
     for statement in later if first.aggregate.function in ADDITIVE else ():
         match statement:
             case AggregateNeighbours(aggregate=aggregate):
-                nodes = walk(aggregate)
-                is_ready = not any(isinstance(n, Local) and n.name in pending for n in nodes)
+                nodes = tree.walk(aggregate)
+                is_ready = not any(isinstance(n, tree.Local) and n.name in pending for n in nodes)
                 if is_ready and aggregate.function in ADDITIVE and aggregate.near == first_near:
                     yield statement
             case statements.SetLocal():
@@ -179,7 +171,9 @@ class AggregateLoop:
                 self._keep_best(aggregate)
         return [self._choose(aggregate, value)]
 
-    def _begin(self, name: str, aggregate: NeighbourAggregate, code: Code | None = None) -> Value:
+    def _begin(
+        self, name: str, aggregate: tree.NeighbourAggregate, code: Code | None = None
+    ) -> Value:
         """Return new variables that hold the value without neighbours; `code`: it, but for
         `none=`."""
         type_ = aggregate.type
@@ -194,7 +188,7 @@ class AggregateLoop:
     def neighbours(self, needs_offset: bool) -> Iterator[None]:
         """Loop over all listed neighbours."""
         kind = Type(self._near.scalar, (self._near.axes,))
-        parts = [Offset(kind, self._near.join.near.name)] if needs_offset else []
+        parts = [tree.Offset(kind, self._near.join.near.name)] if needs_offset else []
         for _ in self._each_neighbour(*parts, is_counted=False):
             yield
 
@@ -207,7 +201,7 @@ class AggregateLoop:
                 total.add()
         return [total.final_value() for total in totals]
 
-    def _filter(self, where: Expression) -> None:
+    def _filter(self, where: tree.Expression) -> None:
         """List the neighbours for which a condition is true."""
         emit = self._emit
         matches, count = self._list("some"), emit.names.allocate("how_many")
@@ -226,7 +220,7 @@ class AggregateLoop:
             self._emit.arrays.append(f"{array} = {self._near.new_list}")
         return array
 
-    def _keep_best(self, aggregate: NeighbourAggregate) -> None:
+    def _keep_best(self, aggregate: tree.NeighbourAggregate) -> None:
         """List the neighbours with the greatest or least keys, all equal ones. Of most neighbours
         only the first key is computed; the condition only of those that would be best."""
         emit, near = self._emit, self._near
@@ -268,11 +262,13 @@ class AggregateLoop:
             emit.write(f"{ties}[{count}] = {neighbour}", f"{count} += 1")
         self._listed, self._count = ties, count
 
-    def _named_key(self, key: Expression) -> str:
+    def _named_key(self, key: tree.Expression) -> str:
         """Return the variable with a key. Where lists are Python's own the key is Python's own
         number too: numpy's take many times as long to compare."""
         emit, value = self._emit, self._emit.value(key)
-        may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
+        may_be_own = key.type.is_bool or any(
+            isinstance(n, tree.Local | tree.Tick) for n in tree.walk(key)
+        )
         if may_be_own or not self._near.is_python:
             return emit.keep_number(value).at(0).text
         if number := emit.own_number(key):
@@ -280,7 +276,7 @@ class AggregateLoop:
         code = wrap_to_type(value.at(0), key.type.scalar).within(Precedence.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
 
-    def _choose(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+    def _choose(self, aggregate: tree.NeighbourAggregate, value: tree.Expression) -> Value:
         emit, owner = self._emit, self._near.owner_component(value)
         held = self._begin("chosen", aggregate)
         row = emit.row_of_chosen(owner, held) if owner and aggregate.none is None else ""
@@ -300,7 +296,7 @@ class AggregateLoop:
                 emit.write(f"{row} = {self._near.candidate}")
         return held
 
-    def _gathered(self, name: str, value: Expression) -> str:
+    def _gathered(self, name: str, value: tree.Expression) -> str:
         """Return a variable with a value of each listed neighbour."""
         emit, scalar = self._emit, value.type.scalar
         values = emit.names.allocate(name)
@@ -314,7 +310,7 @@ class AggregateLoop:
             emit.write(f"{values}[{variable}] = {code.text}")
         return values
 
-    def _mode(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+    def _mode(self, aggregate: tree.NeighbourAggregate, value: tree.Expression) -> Value:
         emit, values = self._emit, self._gathered("met", value)
         held = self._begin("mode", aggregate)
         with emit.block(f"if {self._count} > 0"):
@@ -322,7 +318,7 @@ class AggregateLoop:
             emit.store(uniform(value.type, Code(frequent)), held)
         return held
 
-    def _each_neighbour(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
+    def _each_neighbour(self, *values: tree.Expression, is_counted: bool = True) -> Iterator[str]:
         """Write the head of a loop over neighbours; yields the variable that counts these."""
         if self._near.is_python and not (self._near.listed_offsets or is_counted):
             with self._emit.block(f"for {self._near.candidate} in {self._listed}"):
@@ -334,7 +330,7 @@ class AggregateLoop:
             self._select_neighbour(self._list_item(variable), *values)
             yield variable
 
-    def _select_neighbour(self, which: str, *values: Expression) -> None:
+    def _select_neighbour(self, which: str, *values: tree.Expression) -> None:
         near = self._near
         if near.listed_offsets:
             near.list_index = which
@@ -350,7 +346,7 @@ class AggregateLoop:
             return self._near.listed_at(variable)
         return f"{self._listed}[{variable}]"
 
-    def _extreme(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+    def _extreme(self, aggregate: tree.NeighbourAggregate, value: tree.Expression) -> Value:
         type_, function = aggregate.type, aggregate.function
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
         name, element_type = "least" if function == "min" else "greatest", Type(type_.scalar)
@@ -371,14 +367,14 @@ class AggregateLoop:
         """Return the expression for `code` of the first neighbour, `other` of those that follow."""
         return f"{code.within(Precedence.OR)} if {variable} == 0 else {other.text}"
 
-    def _nearest(self, aggregate: NeighbourAggregate, value: Expression) -> Value:
+    def _nearest(self, aggregate: tree.NeighbourAggregate, value: tree.Expression) -> Value:
         emit, near = self._emit, self._near
         held = self._begin("nearest", aggregate)
         first = emit.assign(Code(self._count), "first").text
         zero = "0" if near.is_python else f"{SCALARS[near.scalar].numpy}(0)"
         least = emit.assign(Code(zero), "closest").text
         square = emit.names.allocate("square")
-        for variable in self._each_neighbour(Offset(Type(near.scalar, (near.axes,)))):
+        for variable in self._each_neighbour(tree.Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")
             test = f"{variable} == 0 or {square} < {least}"
             if near.may_be_nowhere:
@@ -392,5 +388,5 @@ class AggregateLoop:
         return held
 
 
-def _needs_offset(value: Expression) -> bool:
-    return any(isinstance(node, Offset | Distance) for node in walk(value))
+def _needs_offset(value: tree.Expression) -> bool:
+    return any(isinstance(node, tree.Offset | tree.Distance) for node in tree.walk(value))
