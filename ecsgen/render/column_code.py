@@ -55,6 +55,18 @@ def value_literal(field: Field, value: Default) -> str:
     return ColumnCode(column, "", 0).default_literal
 
 
+def storage_arguments(kind: FieldType) -> list[str]:
+    """Return what a type says of how values are stored: scalar, size or unit, and shape."""
+    arguments = []
+    if kind.base in (BaseType.INT, BaseType.FLOAT, BaseType.ENUM):
+        arguments.append(literal(kind.scalar))
+    if kind.base in (BaseType.STR, BaseType.BYTES):
+        arguments.append(str(kind.size))
+    if kind.is_time:
+        arguments.append(literal(kind.scalar[3:-1]))
+    return [*arguments, literal(kind.shape)] if kind.shape else arguments
+
+
 def shows_array(kind: FieldType) -> bool:
     """Return True if an object's attribute of this type reads as an array: shaped numbers."""
     return bool(kind.shape) and kind.base in (BaseType.INT, BaseType.FLOAT)
@@ -189,13 +201,7 @@ class ColumnCode:
             arguments.append(add_placeholder(kind.target))
         if kind.base in (BaseType.ENTITY, BaseType.ID):
             arguments.append(literal(kind.text.partition("[")[0]))
-        if kind.base in (BaseType.INT, BaseType.FLOAT, BaseType.ENUM):
-            arguments.append(literal(kind.scalar))
-        if kind.base in (BaseType.STR, BaseType.BYTES):
-            arguments.append(str(kind.size))
-        if kind.is_time:
-            arguments.append(literal(kind.scalar[3:-1]))
-        return [*arguments, literal(kind.shape)] if kind.shape else arguments
+        return [*arguments, *storage_arguments(kind)]
 
     @property
     def layout_arguments(self) -> list[str]:

@@ -149,10 +149,7 @@ class _NeighbourhoodBuilder:
         self._refuse("hood", key.hood)
         self._refuse("center", key.center is not None)
         position = find_position_field(components[spaces[0]], spaces[0])
-        cold = {
-            f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
-        }
-        self._scope.hidden |= cold
+        self._hide_indirect(members)
         near = NeighbourScope(key.name, position.type, members, find_owner_component(members))
         radius = self._radius(on_grid=False)
         if radius is None:
@@ -177,15 +174,8 @@ class _NeighbourhoodBuilder:
         if len(spaces) == 1:
             position = find_position_field(components[spaces[0]], spaces[0])
             kind = position.type
-        self._scope.hidden |= {
-            f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
-        }
-        occupants = {
-            name: occupant
-            for name, occupant in self._context.components.items()
-            if _grid_of(occupant) in {c.name for c in members.values()} and occupant.on is not None
-        }
-        near = NeighbourScope(key.name, kind, members, owner, None, occupants)
+        self._hide_indirect(members)
+        near = NeighbourScope(key.name, kind, members, owner, None, self._occupants(members))
         return near, tree.Neighbourhood(None, position, key.among, key.name)
 
     def _by_links(self, members: Members) -> _Built | None:
@@ -225,11 +215,7 @@ class _NeighbourhoodBuilder:
             message = "in a world with 'shards' no links lead to neighbours"
             self._diagnostics.add("E521", message, key.marks["via"])
             return None
-        self._scope.hidden |= {
-            f"{name}.{f.name}"
-            for name, c in {**members, key.via: via}.items()
-            for f in c.indirect_fields
-        }
+        self._hide_indirect({**members, key.via: via})
         link = tree.Via(key.via, bool(key.back))
         near = NeighbourScope(key.name, None, members, owner, None, {}, via)
         position = tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)
@@ -252,11 +238,7 @@ class _NeighbourhoodBuilder:
         is_cells, is_occupant = neighbour.grid is not None, asking.on is not None
         if not (is_cells and is_occupant):
             self._refuse("center", key.center is not None)
-        occupants = {
-            name: occupant
-            for name, occupant in self._context.components.items()
-            if is_cells and _grid_of(occupant) == home and occupant.on is not None
-        }
+        occupants = self._occupants(members)
         if is_cells:
             hidden = {*occupants, *((OFFSET, DISTANCE) if other_owner else ())}
             for value in component.readable:  # by what else follows the name of a neighbourhood
@@ -279,6 +261,17 @@ class _NeighbourhoodBuilder:
         if radius is None:
             return near, None
         return near, tree.Neighbourhood(radius, position, key.among, key.name, on)
+
+    def _hide_indirect(self, members: Members) -> None:
+        """Take the fields of neighbours out of the scope that not every row has."""
+        self._scope.hidden |= {
+            f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
+        }
+
+    def _occupants(self, members: Members) -> dict[str, Component]:
+        """Return the components whose rows stand on neighbours that are cells."""
+        components, cells = self._context.components, {c.name for c in members.values()}
+        return {n: c for n, c in components.items() if c.on is not None and c.on.grid in cells}
 
     @property
     def _mark(self) -> Mark:

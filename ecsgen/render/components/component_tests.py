@@ -13,7 +13,7 @@ from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
 from ecsgen.model.types import SCALARS
 from ecsgen.policies.index import KEY as INDEX_KEY
-from ecsgen.render.column_code import KINDS, time_literal
+from ecsgen.render.column_code import KINDS, storage_arguments, time_literal
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.text.formatting import call, collection
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
@@ -174,14 +174,7 @@ def _field(field: Field) -> str:
     arguments = [literal(field.name), _default(field)]
     if kind.base is BaseType.ENUM:
         arguments.append(f"enums.{kind.target}")
-    if kind.base in (BaseType.INT, BaseType.FLOAT, BaseType.ENUM):
-        arguments.append(literal(kind.scalar))
-    if kind.base in (BaseType.STR, BaseType.BYTES):
-        arguments.append(str(kind.size))
-    if kind.is_time:
-        arguments.append(literal(kind.scalar[3:-1]))
-    if kind.shape:
-        arguments.append(literal(kind.shape))
+    arguments += storage_arguments(kind)
     return call(f"subject.{KINDS[kind.base]}", arguments, 8, ",").strip(" ,")
 
 

@@ -294,11 +294,9 @@ class KernelFunction(FunctionBuilder):
         if counter != row:
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
-        if near is not None and self.is_parallel:
-            first = [*near.next_cell_lines, *self._skip_lines, *near.list_rows_lines]
-            return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if near is not None:
-            first = [*near.locate_lines, *self._skip_lines, *near.list_rows_lines]
+            to_cell = near.next_cell_lines if self.is_parallel else near.locate_lines
+            first = [*to_cell, *self._skip_lines, *near.list_rows_lines]
             return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")

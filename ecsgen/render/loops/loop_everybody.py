@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from ecsgen.model import typed_tree as tree
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_values import Value, uniform
+from ecsgen.render.loops.element_values import Value
 from ecsgen.render.loops.function_builder import FunctionBuilder
-from ecsgen.render.loops.loop_grids import GridParameters
 from ecsgen.render.loops.loop_neighbours import SpaceNeighbours
 from ecsgen.render.loops.row_loop import RowLoop
-from ecsgen.render.loops.scalar_code import Code, Precedence
+from ecsgen.render.loops.scalar_code import Code
 
 
 class AllNeighbours(SpaceNeighbours):
@@ -22,8 +21,6 @@ class AllNeighbours(SpaceNeighbours):
     def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
         super().__init__(join, builder)
         self.is_python = builder.is_plain
-        self._grids = GridParameters(builder)
-        self._is_joined = join.candidates.member_indices is not None or len(join.components) > 1
         owner = join.position_owner
         self._manager = builder.source.managers.manager(join.components[owner].name)
         expression = f"live_active_rows({self._manager})"
@@ -146,13 +143,6 @@ class AllNeighbours(SpaceNeighbours):
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
-            if self.is_python:
-                return uniform(node.type, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
-            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+            return self._cell_id(node.type)
         arrays = self._builder.neighbour_arrays(node)
         return self._builder.cells(arrays, node.type, self.row_of(node.owner))
-
-    def occupied(self, node: tree.Occupied) -> Value:
-        occupancy = self._grids.occupancy(node.component)
-        function = f"is_occupied_{self._grids.when}"
-        return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))

@@ -74,6 +74,11 @@ class GridParameters:
         arguments = ", ".join([self.axes(node.grid), *coordinates])
         return uniform(node.type, Code(f"cell_at({arguments})"))
 
+    def occupied(self, node: tree.Occupied, cell: str) -> Value:
+        """Return whether a row of a component stands on a cell."""
+        occupancy = self.occupancy(node.component)
+        return uniform(node.type, Code(f"is_occupied_{self.when}({occupancy}, {cell})"))
+
     def full(self, node: tree.Full, body: RowLoop) -> Value:
         """Return whether a cell has no room for one more row of a component."""
         on, handle = self._components[node.component].on, body.value(node.handle).at(0).text
@@ -262,12 +267,6 @@ class GridNeighbours(NeighbourAccess):
         return f"{self._numbers}[{row}] = -1"
 
     @property
-    def _is_joined(self) -> bool:
-        """True if the candidates are rows of a group or query."""
-        join = self.join
-        return join.candidates.member_indices is not None or len(join.components) > 1
-
-    @property
     def _is_hexagonal(self) -> bool:
         return self.on.hood == "hex"
 
@@ -301,9 +300,7 @@ class GridNeighbours(NeighbourAccess):
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
-            if self.is_python:
-                return uniform(node.type, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
-            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+            return self._cell_id(node.type)
         row = self.row_of(node.owner)
         if node.name == tree.ID_SLOT:
             return self._id(node, row)
@@ -326,11 +323,6 @@ class GridNeighbours(NeighbourAccess):
         )
         slot = f"{slots}[{row}]"
         return uniform(node.type, Code(f"make_cell_id({slot}, {generations}[{slot}])"))
-
-    def occupied(self, node: tree.Occupied) -> Value:
-        occupancy = self._grids.occupancy(node.component)
-        function = f"is_occupied_{self._grids.when}"
-        return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))
 
     @property
     def _position_fields(self) -> set[str]:

@@ -23,7 +23,6 @@ class LinkedNeighbours(NeighbourAccess):
         self._network = f"_network{join.tag}"
         self._first = self.reserve("first")
         self._starts = self._array("starts")
-        self._is_joined = join.candidates.member_indices is not None or len(join.components) > 1
         if self._is_joined:
             self._member(join.position_owner, "")  # adds the parameter with the members
         self._is_list = False

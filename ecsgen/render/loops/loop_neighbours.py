@@ -58,6 +58,8 @@ class NeighbourAccess(ABC):
         """Variables with the candidates in reach, and their number."""
         self.offsets = [reserve(f"d{axis}") for axis in "xyz"[: self.axes]]
         """Variables with the offset to the neighbour, one per axis."""
+        self._is_joined = join.candidates.member_indices is not None or len(join.components) > 1
+        """True if the candidates are rows of a group or query."""
 
     @property
     def square(self) -> str:
@@ -108,6 +110,12 @@ class NeighbourAccess(ABC):
     @abstractmethod
     def _field_value(self, node: tree.NeighbourField) -> Value:
         """Return the elements of a neighbour's field."""
+
+    def _cell_id(self, type_: Type) -> Value:
+        """Return the id of a neighbour that is a cell."""
+        if self.is_python:
+            return uniform(type_, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
+        return uniform(type_, Code(f"id_of_cell({self.candidate})"))
 
     def faster_comparison(self, node: tree.Operation, body: RowLoop) -> Value | None:
         """Return a comparison in a quicker form than its own; None if there is none."""

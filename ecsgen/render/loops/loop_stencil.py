@@ -182,7 +182,7 @@ class Stencil(NeighbourAccess):
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
-            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+            return self._cell_id(node.type)
         return self._builder.cells(self._builder.neighbour_arrays(node), node.type, self.candidate)
 
 

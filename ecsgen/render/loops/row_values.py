@@ -11,8 +11,7 @@ from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
-from ecsgen.render.loops.loop_everybody import AllNeighbours
-from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
+from ecsgen.render.loops.loop_grids import GridParameters
 from ecsgen.render.loops.loop_messages import MessageLoop
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code
@@ -61,9 +60,7 @@ class RowValues(MessageLoop):
             case tree.NeighbourField() | tree.Offset() | tree.Distance():
                 return self._nears[node.near].neighbour_value(node)
             case tree.Occupied():
-                near = self._nears[node.near]
-                assert isinstance(near, GridNeighbours | AllNeighbours)
-                return near.occupied(node)
+                return self.grids.occupied(node, self._nears[node.near].candidate)
             case tree.Tick():
                 tick = self.builder.parameter("tick", "int", "self.tick")
                 if self.builder.is_plain:
