@@ -6,9 +6,7 @@ They are called in ticks and return copies; no view of a column leaves this modu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Mapping
-from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
@@ -27,10 +25,10 @@ OWNER: Final = ""
 """Name for the column of entities, or of ids of unowned rows; no field has this name."""
 CHUNKS: Final = 100
 """Maximum of chunks that a tick reads, a few microseconds each."""
-SMALL_BATCH: Final = 500
-"""Maximum of rows that are located one by one: the size of an answer."""
 
 Rows: TypeAlias = slice | NDArray[np.intp]
+_Run: TypeAlias = tuple[Any, Any, Rows, Rows]
+"""An archetype, one of its chunks, rows in it, and their places among those asked for."""
 
 
 class ComponentReader(ABC):
@@ -257,8 +255,9 @@ class ChunkReader(ComponentReader):
         super().__init__(name, row.__name__, self.part)
         self.store = store
         self.row = row
-        self._found: tuple[NDArray[np.intp], int, list[tuple[int, int, int]]]
-        self._found = np.empty(0, np.intp), -1, []
+        self._found: tuple[Rows | None, int, int, list[_Run]] = None, -1, 0, []
+        """The last rows, the version at which they were found, their number and their runs: all
+        columns of an answer have the same rows."""
 
     @property
     def version(self) -> int:
@@ -301,64 +300,36 @@ class ChunkReader(ComponentReader):
     def _gathered(
         self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> NDArray[Any]:
-        """Return a column's cells of rows, counted over all archetypes.
-
-        More than SMALL_BATCH rows must be ascending.
-        """
-        if isinstance(rows, slice) and rows.step is None:
-            return self._window(column, rows, dtype, shape)
-        wanted = row_numbers(rows, self.n)
-        cells = np.empty((len(wanted), *shape), dtype)
-        if len(wanted) <= SMALL_BATCH:
-            archetypes = self._archetypes()
-            numbers = [column(archetype) for archetype in archetypes]
-            for index, (k, chunk, position) in enumerate(self._locations(archetypes, wanted)):
-                cells[index] = chunk_columns(archetypes[k].chunks[chunk])[numbers[k]][position]
-            return cells
-        start = base = 0
-        for archetype in self._archetypes():
-            end = int(wanted.searchsorted(base + archetype.n))
-            number = column(archetype)
-            for chunk, inside, part in archetype.runs(wanted[start:end] - base):
-                cells[start + part.start : start + part.stop] = chunk_columns(chunk)[number][inside]
-            start, base = end, base + archetype.n
+        """Return a column's cells of rows, counted over all archetypes; O(rows + chunks)."""
+        known, version, count, runs = self._found
+        if known is not rows or version != self.version:
+            count, runs = self._find_runs(rows)
+            self._found = rows, self.version, count, runs
+        cells = np.empty((count, *shape), dtype)
+        for archetype, chunk, inside, places in runs:
+            cells[places] = chunk_columns(chunk)[column(archetype)][inside]
         return cells
 
-    def _locations(
-        self, archetypes: list[Any], rows: NDArray[np.intp]
-    ) -> list[tuple[int, int, int]]:
-        """Return (archetype, chunk, position) of rows.
-
-        The last answer is kept, since all columns of an answer have the same rows.
-        """
-        known, version, locations = self._found
-        if known is rows and version == self.version:
-            return locations
-        ends = list(accumulate(archetype.n for archetype in archetypes))
-        locations = []
-        for row in rows.tolist():
-            archetype_index = bisect_right(ends, row)
-            archetype = archetypes[archetype_index]
-            position = row - ends[archetype_index] + archetype.n
-            locations.append((archetype_index, *divmod(position, archetype.capacity)))
-        self._found = rows, self.version, locations
-        return locations
-
-    def _window(
-        self, column: Any, rows: slice, dtype: np.dtype[Any], shape: tuple[int, ...]
-    ) -> NDArray[Any]:
-        """Return a column's cells of consecutive rows; O(chunks)."""
-        start, stop, _ = rows.indices(self.n)
-        cells = np.empty((max(0, stop - start), *shape), dtype)
-        base = 0
+    def _find_runs(self, rows: Rows) -> tuple[int, list[_Run]]:
+        """Return the number of rows, and their runs by archetype; slices have no step."""
+        runs, base = list[_Run](), 0
+        if isinstance(rows, slice):
+            first, last, _ = rows.indices(self.n)
+            for archetype in self._archetypes():
+                start, end = (min(max(at - base, 0), archetype.n) for at in (first, last))
+                at = base + start - first
+                for chunk, inside, part in archetype.spans(start, end):
+                    runs.append((archetype, chunk, inside, slice(at + part.start, at + part.stop)))
+                base += archetype.n
+            return max(0, last - first), runs
+        order = rows.argsort(kind="stable")
         for archetype in self._archetypes():
-            first, last = max(start, base) - base, min(stop - base, archetype.n)
-            number, at = column(archetype), base + first - start
-            if first < last:
-                for chunk, inside, part in archetype.spans(first, last):
-                    cells[at + part.start : at + part.stop] = chunk_columns(chunk)[number][inside]
+            start, end = rows.searchsorted([base, base + archetype.n], sorter=order).tolist()
+            places = order[start:end]
+            for chunk, inside, part in archetype.runs(rows[places] - base):
+                runs.append((archetype, chunk, inside, places[part]))
             base += archetype.n
-        return cells
+        return len(rows), runs
 
     def step(self, name: str, nbytes: int) -> int:
         smallest = min((each.capacity for each in self._archetypes()), default=1)
