@@ -37,27 +37,6 @@ _HEAD_KEYS: Final = ("members", "color_range", "size_range", "grid")
 
 Cells = NDArray[Any]
 
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body class="film">
-<script type="application/json" id="film-facts">{facts}</script>
-<script type="application/octet-stream" id="film-columns">{columns}</script>
-<!-- uPlot:
-{licence}-->
-<script>{plot}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
-
 
 def film_page(title: str, charts: Sequence[Sequence[str]], scenes: Sequence[Scene]) -> str:
     """Return the page. The layers of all scenes have the same bounds and scales."""
@@ -88,7 +67,7 @@ def film_page(title: str, charts: Sequence[Sequence[str]], scenes: Sequence[Scen
             zip(names, zip(*(scene.values for scene in scenes), strict=True), strict=True)
         ),
     }
-    return _PAGE.format(
+    return files["film.html"].format(
         policy=_policy([plot, script], style),
         title=html.escape(title),
         style=style,
