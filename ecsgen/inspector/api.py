@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.world.settings import SettingsBase, SettingsWorld
 from numpy.typing import NDArray
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,51 +24,51 @@ from ecsgen.inspector.component_readers import (
     InspectedWorld,
     ManagerReader,
     make_readers,
+    store_of,
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
 from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value
 from ecsgen.inspector.kernel_times import KernelTimes
 from ecsgen.inspector.labels import Labels
-from ecsgen.inspector.overview import Frames, Overview, archetypes_json, field_json
+from ecsgen.inspector.overview import Frames, archetypes_json, component_json, field_json
 from ecsgen.inspector.points import LINKS, ROLES, Points, pack
-from ecsgen.inspector.row_filters import parse_filters
+from ecsgen.inspector.row_filters import parse_filter
 from ecsgen.inspector.row_tables import Tables, number, window_of
+from ecsgen.inspector.run_loop import RunLoop
 from ecsgen.inspector.saved_worlds import save_beside
 from ecsgen.inspector.series import Series
-from ecsgen.inspector.server import Answer, BytesResponse, body_of
+from ecsgen.inspector.server import body_of, bytes_response
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
-from ecsgen.inspector.view import View, require_name
+from ecsgen.inspector.view import Camera, View, require_name
 
 
 class Api:
-    """Parses requests. Names in them are looked up in tables made when the inspector starts."""
+    """Answers requests about a world. Names in them are looked up in tables made at the start."""
 
     def __init__(
         self,
         world: InspectedWorld,
         queue: TickQueue,
-        frames: Frames,
+        loop: RunLoop,
+        reset: Callable[[InspectedWorld], None],
         edit: bool,
-        run_state: Callable[[], Mapping[str, Json]],
-        series: Series,
-        has_step: bool,
         save_folder: Path | None,
         view: View,
-        controls: Iterable[str],
     ) -> None:
+        """`reset`: is called in a tick with the new world of a run that begins anew."""
         self._ask = queue.run_in_tick
         self._world = world
-        self._frames = frames
+        self._loop = loop
+        self._reset = reset
         self._edit = edit
-        self._has_step = has_step
         self._save_folder = save_folder
+        self.frames = Frames(world)
+        self.series = Series(world, queue, lambda: loop.steps)
         self._times = KernelTimes(world)
         self._settings = world.settings if isinstance(world, SettingsWorld) else None
-        self._series = series
-        self._run_state = run_state
-        """Returns the number of the step, and the time where the world has one."""
         self._readers = make_readers(world)
+        self._fields = {r: list(map(field_json, r.fields)) for r in self._readers.values()}
         self._titles = {reader.title: reader for reader in self._readers.values()}
         cache = ColumnCache(queue)
         self._finder = EntityFinder(world, cache, self._readers)
@@ -76,30 +78,27 @@ class Api:
         self._queries = {
             n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
         }
-        self.points = Points(self._readers, self._queries, world)
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
+        self._points = Points(self._readers, self._queries, world)
         settings = [] if self._settings is None else list(map(field_json, self._settings.FIELDS))
         for name in view.controls:
-            require_name("control", name, [*controls, *(each["name"] for each in settings)])
-        constants = {
+            require_name("control", name, [*loop.fields, *(each["name"] for each in settings)])
+        self.camera = Camera(view, self._points, self.series)
+        self._constants = {
             "edit": edit,
             "saves": edit and save_folder is not None,
-            "maps": self.points.maps_json(),
-            "series": series.names,
+            "maps": self._points.maps_json(),
+            "series": self.series.names,
             "settings": settings,
-            "view": view.as_json(),
+            "view": asdict(view),
             "index_bits": self._finder.index_bits,
             "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
             "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
         }
-        self._overview = Overview(world, self._readers, frames, constants)
-
-    def routes(self) -> Mapping[str, Mapping[str, Answer]]:
-        """Return the answers of each path by HTTP method."""
-        row = {"PATCH": self._change, "POST": self._add, "DELETE": self._remove}
-        return {
-            "world": {"GET": lambda request: self._ask(self._overview.world)},
+        """Constant parts of the answer about the world, by name."""
+        self._answers: dict[str, dict[str, Callable[..., Awaitable[Any]]]] = {
+            "world": {"GET": lambda request: self._ask(self._world_json)},
             "settings": {
                 "GET": lambda request: self._ask(self._settings_json),
                 "PATCH": self._change_settings,
@@ -108,7 +107,10 @@ class Api:
             "query/{query}": {"GET": self._query},
             "group/{group}": {"GET": self._group},
             "entities": {"GET": self._living},
-            "entity/{entity}": {"GET": self._entity, "DELETE": self._destroy},
+            "entity/{entity}": {
+                "GET": lambda request, entity: self._ask(lambda: self._entity_json(entity)),
+                "DELETE": self._destroy,
+            },
             "histogram/{component}/{field}": {"GET": self._histogram},
             "tree/{component}": {"GET": self._tree},
             "series": {"GET": self._series_of},
@@ -116,14 +118,50 @@ class Api:
             "archetypes": {"GET": self._archetypes},
             "save": {"POST": self._save},
             "times": {"GET": lambda request: self._times.answer(self._ask)},
-            "frames": {"GET": lambda request: self._ask(self._frames.as_json)},
-            "entity/{entity}/{component}": row,
+            "frames": {"GET": lambda request: self._ask(self.frames.as_json)},
+            "run": {"GET": lambda request: self._ask(loop.as_json), "POST": self._control_run},
+            "entity/{entity}/{component}": {
+                "PATCH": self._change,
+                "POST": self._add,
+                "DELETE": self._remove,
+            },
             "row/{component}/{entity}": {
-                "GET": self._row,
+                "GET": lambda request, component, entity: self._ask(
+                    lambda: self._row_json(component, entity)
+                ),
                 "PATCH": self._change_row,
                 "DELETE": self._destroy_row,
             },
         }
+        """By path and HTTP method; they take the request and what its path names."""
+
+    @property
+    def paths(self) -> list[str]:
+        """All paths, which are those of every world."""
+        return [*self._answers]
+
+    async def answer(self, path: str, request: Request) -> Any:
+        """Return a response, or what is sent as JSON. Unknown names come before other errors."""
+        named = self._named_in(request.path_params)
+        answers = self._answers[path]
+        answer = answers.get("GET" if request.method == "HEAD" else request.method)
+        if answer is None:
+            raise HTTPException(405, headers={"Allow": ", ".join(answers)})
+        return await answer(request, **named)
+
+    def _named_in(self, path_parts: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the parts of a path name. RequestError for unknown names."""
+        named: dict[str, Any] = dict(path_parts)
+        if "entity" in path_parts:
+            named["entity"] = _entity_of(path_parts["entity"])
+        if "component" in path_parts:
+            reader = named["component"] = self._named(path_parts["component"])
+            if "field" in path_parts:
+                _found(f"field of {reader.name}", reader.field, path_parts["field"])
+        for what, table in (("query", self._queries), ("group", self._groups)):
+            if what in path_parts:
+                named[what] = _found(what, table, path_parts[what])
+        return named
 
     def note(self) -> None:
         """Take note that a step or a tick is over."""
@@ -133,17 +171,29 @@ class Api:
         """Give the world its own methods again."""
         self._times.end()
 
-    def check_names(self, path_parts: Mapping[str, str]) -> None:
-        """Raise RequestError for unknown names in a path, given by path parameter."""
-        if "entity" in path_parts:
-            _entity_of(path_parts["entity"])
-        if "component" in path_parts:
-            reader = self._named(path_parts["component"])
-            if "field" in path_parts:
-                _found(f"field of {reader.name}", reader.field, path_parts["field"])
-        for what, table in (("query", self._queries), ("group", self._groups)):
-            if what in path_parts:
-                _found(what, table, path_parts[what])
+    async def _control_run(self, request: Request) -> Json:
+        body = await body_of(request)
+
+        def command() -> Json:
+            if not self._loop.is_controlled:
+                raise RequestError(404, "there is no step: serve(world, step=...) runs it")
+            world = self._loop.command(body)
+            if world is not None:
+                self.close()
+                self._reset(world)
+            return self._loop.as_json()
+
+        return await self._ask(command)
+
+    def _world_json(self) -> Json:
+        """Return the world's components, queries and groups; O(components)."""
+        return {
+            "world": type(self._world).__name__,
+            "alive": len(self._world.entities),
+            "frames": self.frames.count,
+            "components": [component_json(*each) for each in self._fields.items()],
+            **self._constants,
+        }
 
     def _settings_json(self) -> Json:
         """Return the world's settings by name; none of a world without."""
@@ -155,7 +205,7 @@ class Api:
         }
 
     async def _change_settings(self, request: Request) -> Json:
-        if not self._has_step:
+        if self._loop.step is None:
             self._check_edit()
         body, settings = await body_of(request), self._settings
         if settings is None:
@@ -177,58 +227,62 @@ class Api:
         if not isinstance(name, str):
             raise RequestError(422, 'wanted {"name": "new.snap"}')
 
-        def save() -> Json:
-            try:
-                return {"name": save_beside(self._world, folder, name)}
-            except OSError as error:
-                raise RequestError(422, f"{name}: {error.strerror or error}") from None
-            except Exception as error:
-                raise make_request_error(422, error) from None
-
-        return await self._ask(save)
+        return await self._after(
+            lambda: save_beside(self._world, folder, name), lambda: {"name": name}
+        )
 
     async def _series_of(self, request: Request) -> Json:
         parameters = request.query_params
         since = number(parameters, "since", 0) if "since" in parameters else -1
         names = [name for name in parameters.get("names", "").split(",") if name]
         if "names" in parameters:
-            return await self._series.named(names, since)
-        return await self._series.records(since)
+            return await self.series.named(names, since)
+        return await self.series.records(since)
 
-    async def _map_points(self, request: Request) -> Response:
-        parameters, name = request.query_params, request.path_params["map"]
+    async def _map_points(self, request: Request, map: str) -> Response:
+        parameters = request.query_params
         wanted = {role: parameters[role] for role in (*ROLES, LINKS) if parameters.get(role)}
         has_ids = parameters.get("ids") != "0"
         layer = number(parameters, "layer", 0) if "layer" in parameters else None
-        conditions = self._queries.get(name)
+        conditions = self._queries.get(map)
         entities = None if conditions is None else await self._finder.living(conditions)
 
         def packed() -> list[memoryview]:
-            head = self._run_state()
+            time = self._loop.time_json()
             return pack(
-                self.points.layer(
-                    name, wanted, head, entities=entities, has_ids=has_ids, layer=layer
+                self._points.layer(
+                    map, wanted, time, entities=entities, has_ids=has_ids, layer=layer
                 )
             )
 
-        return BytesResponse(await self._ask(packed))
+        return bytes_response(await self._ask(packed))
 
     async def _archetypes(self, request: Request) -> Json:
-        return archetypes_json(await self._ask(self._overview.archetypes))
+        return archetypes_json(await self._ask(self._archetypes_now))
 
-    async def _rows(self, request: Request) -> Json:
-        reader, parameters = self._reader(request), request.query_params
-        filters = parse_filters(reader, parameters.getlist("where"))
-        return await self._tables.component(reader, window_of(parameters), filters)
+    def _archetypes_now(self) -> list[tuple[list[str], int, int]]:
+        """Return (components, rows, rows per chunk) of each archetype."""
+        store = store_of(self._world)
+        if store is None:
+            return []
+        names = {s.part: s.name for s in self._readers.values() if isinstance(s, ChunkReader)}
+        return [
+            ([names[part] for part in each.layout.components.values()], each.n, each.capacity)
+            for each in store.table.archetypes
+            if each.layout.components
+        ]
 
-    async def _query(self, request: Request) -> Json:
+    async def _rows(self, request: Request, component: ComponentReader) -> Json:
+        parameters = request.query_params
+        filters = [parse_filter(component, text) for text in parameters.getlist("where")]
+        return await self._tables.component(component, window_of(parameters), filters)
+
+    async def _query(self, request: Request, query: Conditions) -> Json:
         _refuse_filters(request)
-        conditions = self._queries[request.path_params["query"]]
-        return await self._tables.query(conditions, window_of(request.query_params))
+        return await self._tables.query(query, window_of(request.query_params))
 
-    async def _group(self, request: Request) -> Json:
+    async def _group(self, request: Request, group: Any) -> Json:
         _refuse_filters(request)
-        group = self._groups[request.path_params["group"]]
         managed = {id(s.manager): s for s in self._owned if isinstance(s, ManagerReader)}
         readers = [managed[id(member)] for member in group._members.values()]
         members = {reader.name: reader for reader in readers}
@@ -256,10 +310,6 @@ class Api:
             "label": labels,
         }
 
-    async def _entity(self, request: Request) -> Json:
-        entity = _entity_of(request.path_params["entity"])
-        return await self._ask(lambda: self._entity_json(entity))
-
     def _entity_json(self, entity: int) -> Json:
         """Return an entity with all its components; a dead one with rows not yet collected."""
         components: dict[str, Json] = {}
@@ -271,10 +321,6 @@ class Api:
         alive = self._world.entities.alive(entity)
         [label] = self._labels.of(np.array([entity], np.uint64))
         return {"entity": str(entity), "alive": alive, "label": label, "components": components}
-
-    async def _row(self, request: Request) -> Json:
-        reader, number = self._reader(request), _entity_of(request.path_params["entity"])
-        return await self._ask(lambda: self._row_json(reader, number))
 
     def _row_json(self, reader: ComponentReader, number: int) -> Json:
         """Return a row by its id, as an entity is told."""
@@ -288,28 +334,27 @@ class Api:
             "components": dict(zip([reader.name], values, strict=False)),
         }
 
-    async def _change_row(self, request: Request) -> Json:
+    async def _change_row(self, request: Request, component: ComponentReader, entity: int) -> Json:
         body = await body_of(request)
 
         def write(reader: ManagerReader, row: int) -> None:
             reader.write_row(row, given_fields(body, reader.field))
 
-        return await self._after_row(request, write)
+        return await self._after_row(component, entity, write)
 
-    async def _destroy_row(self, request: Request) -> Json:
+    async def _destroy_row(self, request: Request, component: ComponentReader, entity: int) -> Json:
         def destroy(reader: ManagerReader, row: int) -> None:
             if reader.grid is not None:
                 raise RequestError(422, "cells of a grid are not destroyed")
             reader.manager.destroy(row)
 
-        return await self._after_row(request, destroy)
+        return await self._after_row(component, entity, destroy)
 
     async def _after_row(
-        self, request: Request, change: Callable[[ManagerReader, int], object]
+        self, reader: ComponentReader, number: int, change: Callable[[ManagerReader, int], object]
     ) -> Json:
         """Return a row by its id after a change."""
         self._check_edit()
-        reader, number = self._reader(request), _entity_of(request.path_params["entity"])
 
         def change_row() -> None:
             rows = reader.row_of_id(number)
@@ -320,54 +365,52 @@ class Api:
 
         return await self._after(change_row, lambda: self._row_json(reader, number))
 
-    async def _histogram(self, request: Request) -> Json:
-        reader = self._reader(request)
-        field = histogram_field(reader, request.path_params["field"])
+    async def _histogram(self, request: Request, component: ComponentReader, field: str) -> Json:
+        info = histogram_field(component, field)
         bins = number(request.query_params, "bins", 30)
         if not 1 <= bins <= MOST_BINS:
             raise RequestError(400, f"bins: wanted 1 to {MOST_BINS}, not {bins}")
-        cells, counted, total = await self._ask(lambda: sample(reader, field))
-        return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
+        cells, counted, total = await self._ask(lambda: sample(component, info))
+        return await asyncio.to_thread(histogram, cells, info, bins, counted, total)
 
-    async def _tree(self, request: Request) -> Json:
+    async def _tree(self, request: Request, component: ComponentReader) -> Json:
         parameters, parent = request.query_params, request.query_params.get("parent", "")
         above = _entity_of(parent) if parent else None
         row = number(parameters, "row", 0) if "row" in parameters else None
-        return await self._tables.tree(self._reader(request), above, row, window_of(parameters))
+        return await self._tables.tree(component, above, row, window_of(parameters))
 
-    async def _change(self, request: Request) -> Json:
-        entity, reader = self._edited(request)
+    async def _change(self, request: Request, entity: int, component: ComponentReader) -> Json:
+        self._check_edit(component)
         instance = number(request.query_params, "instance", 0)
         body = await body_of(request)
 
         def write() -> None:
             self._world.entities.require(entity)
-            reader.write(entity, instance, given_fields(body, reader.field))
+            component.write(entity, instance, given_fields(body, component.field))
 
         return await self._after(write, lambda: self._entity_json(entity))
 
-    async def _add(self, request: Request) -> Json:
-        entity, reader = self._edited(request)
-        body, fields = await body_of(request), reader.field
+    async def _add(self, request: Request, entity: int, component: ComponentReader) -> Json:
+        self._check_edit(component)
+        body = await body_of(request)
         return await self._after(
-            lambda: reader.add(entity, given_fields(body, fields)),
+            lambda: component.add(entity, given_fields(body, component.field)),
             lambda: self._entity_json(entity),
         )
 
-    async def _remove(self, request: Request) -> Json:
-        entity, reader = self._edited(request)
+    async def _remove(self, request: Request, entity: int, component: ComponentReader) -> Json:
+        self._check_edit(component)
         parameters = request.query_params
         instance = number(parameters, "instance", 0) if "instance" in parameters else None
 
         def remove() -> None:
             self._world.entities.require(entity)
-            reader.remove(entity, instance)
+            component.remove(entity, instance)
 
         return await self._after(remove, lambda: self._entity_json(entity))
 
-    async def _destroy(self, request: Request) -> Json:
+    async def _destroy(self, request: Request, entity: int) -> Json:
         self._check_edit()
-        entity = _entity_of(request.path_params["entity"])
         return await self._after(
             lambda: self._world.destroy(entity), lambda: self._entity_json(entity)
         )
@@ -386,19 +429,12 @@ class Api:
 
         return await self._ask(apply_change)
 
-    def _edited(self, request: Request) -> tuple[int, ComponentReader]:
-        self._check_edit()
-        entity, reader = _entity_of(request.path_params["entity"]), self._reader(request)
-        if reader.owner != "entity":
-            raise make_not_found("component", reader.name)
-        return entity, reader
-
-    def _check_edit(self) -> None:
+    def _check_edit(self, reader: ComponentReader | None = None) -> None:
+        """Raise RequestError if nothing may be changed, or a component is no entity's."""
         if not self._edit:
             raise RequestError(403, "this inspector is read-only: serve(world, edit=True) edits")
-
-    def _reader(self, request: Request) -> ComponentReader:
-        return self._named(request.path_params["component"])
+        if reader is not None and reader.owner != "entity":
+            raise make_not_found("component", reader.name)
 
     def _named(self, name: str) -> ComponentReader:
         """Return a component by its name in the world or by its class."""

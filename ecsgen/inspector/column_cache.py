@@ -153,20 +153,6 @@ class ColumnCache:
             del self._kept[key]
 
 
-async def table_order(
-    cache: ColumnCache, reader: ComponentReader, sort: str, desc: bool
-) -> NDArray[np.intp] | None:
-    """Return the rows of a component in order; None for all rows in memory order."""
-    used = await cache.column(reader, OWNER) if reader.has_holes else None
-    if not sort:
-        return None if used is None else await used.derived("used", np.flatnonzero)
-    key = await cache.column(reader, sort_column(reader, sort))
-    order = await key.derived(("order", desc), sorted_rows, desc)
-    if used is None:
-        return order
-    return await asyncio.to_thread(without_holes, order, used.cells)
-
-
 def sort_column(reader: ComponentReader, sort: str) -> str:
     """Return the column to sort by. Raises RequestError if there is none."""
     if sort == reader.owner:
@@ -189,8 +175,3 @@ def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
         count = int((key != key).sum())
         order = np.concatenate([order[count:], order[:count]])
     return order
-
-
-def without_holes(order: NDArray[np.intp], owners: NDArray[np.uint64]) -> NDArray[np.intp]:
-    order = order.compress(order < len(owners))
-    return order.compress(owners[order] != 0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import lru_cache
 from math import prod
 from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
@@ -242,7 +243,7 @@ class ManagerReader(ComponentReader):
         columns = columns_json(manager.LAYOUT, manager.capacity)
         if hasattr(manager, "LAYOUT_COLD"):
             room = manager.data.cold.allocated
-            columns += columns_json(manager.LAYOUT_COLD, room, "cold")
+            columns = [*columns, *columns_json(manager.LAYOUT_COLD, room, "cold")]
         return columns
 
 
@@ -390,6 +391,7 @@ def joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
     return cells.reshape(-1, *field.shape)
 
 
+@lru_cache(maxsize=1024)  # a page asks for all of them again and again
 def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
     return [
         {

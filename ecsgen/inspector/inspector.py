@@ -7,26 +7,21 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_urlsafe
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import quote
-
-from starlette.requests import Request
 
 from ecsgen.inspector.api import Api
 from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.film import Film
-from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.overview import Frames
 from ecsgen.inspector.picture import png
 from ecsgen.inspector.run_loop import RunLoop, Step
-from ecsgen.inspector.series import Series
-from ecsgen.inspector.server import HOST, Answer, Guard, Server, application, body_of, page_files
-from ecsgen.inspector.tick_queue import RequestError, TickQueue
-from ecsgen.inspector.view import Camera, View
+from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
+from ecsgen.inspector.tick_queue import TickQueue
+from ecsgen.inspector.view import View
 
 BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""
@@ -39,7 +34,7 @@ _LOOKING: Final = 10.0
 """Seconds after a request for which somebody is taken to look."""
 
 
-class Inspector:
+class Inspector(AbstractContextManager["Inspector", None]):
     """Shows a world to a browser on the same machine. Made by `serve`.
 
     The world is read and written in `tick` only, so call that once a frame, on the world's thread.
@@ -58,15 +53,18 @@ class Inspector:
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
         self._queue = TickQueue()
         self._loop = loop
-        self._edit = edit
-        self._save_folder = save_folder
-        self._view = view
+        self._charts = view.charts
+        self._make_api = partial(
+            Api, queue=self._queue, loop=loop, edit=edit, save_folder=save_folder, view=view
+        )
         self._asked = -math.inf
         """When the last request was answered."""
         self._is_closed = False
         self._show(world)
         pages = page_files()
-        app = application(pages, tuple(self._routes), lambda: self._routes, self._check_names)
+        app = application(
+            pages, self._api.paths, lambda path, request: self._api.answer(path, request)
+        )
         unauthorized = pages["unauthorized.html"]
         self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
@@ -74,45 +72,7 @@ class Inspector:
 
     def _show(self, world: InspectedWorld) -> None:
         """Answer requests from now on about this world."""
-        self._frames = Frames(world)
-        self._series = Series(world, self._queue, lambda: self._loop.steps)
-        self._api = Api(
-            world,
-            self._queue,
-            self._frames,
-            self._edit,
-            self._loop.time_json,
-            self._series,
-            has_step=self._loop.step is not None,
-            save_folder=self._save_folder,
-            view=self._view,
-            controls=self._loop.fields,
-        )
-        self._camera = Camera(self._view, self._api.points, self._series)
-        self._routes: Mapping[str, Mapping[str, Answer]] = {
-            **self._api.routes(),
-            "run": {"GET": self._run_state, "POST": self._control_run},
-        }
-
-    def _check_names(self, path_parts: Mapping[str, str]) -> None:
-        self._api.check_names(path_parts)
-
-    async def _run_state(self, request: Request) -> Json:
-        return await self._queue.run_in_tick(self._loop.as_json)
-
-    async def _control_run(self, request: Request) -> Json:
-        body = await body_of(request)
-
-        def command() -> Json:
-            if not self._loop.is_controlled:
-                raise RequestError(404, "there is no step: serve(world, step=...) runs it")
-            world = self._loop.command(body)
-            if world is not None:
-                self._api.close()
-                self._show(world)
-            return self._loop.as_json()
-
-        return await self._queue.run_in_tick(command)
+        self._api = self._make_api(world, reset=self._show)
 
     def tick(self, budget: float = BUDGET) -> int:
         """Answer the requests since the last tick, and return their number.
@@ -120,7 +80,7 @@ class Inspector:
         Takes at most `budget` seconds beyond the first request, and about 2 µs without one. No
         view of a column outlives the call. Errors of requests go to the browser.
         """
-        self._frames.note()
+        self._api.frames.note()
         answered = self._queue.run_pending(budget)
         self._api.note()
         if answered:
@@ -160,10 +120,10 @@ class Inspector:
                 due = ticked + _TICK_EVERY
                 if loop.is_ready:
                     is_idle = None if self._is_seen else self._queue.is_empty
-                    loop.do_steps(0.0 if self._series.is_asked else due, is_idle)
-                    self._series.note()
+                    loop.do_steps(0.0 if self._api.series.is_asked else due, is_idle)
+                    self._api.series.note()
                     if is_idle is not None:
-                        self._frames.leave_out()
+                        self._api.frames.leave_out()
                 if time.perf_counter() >= due or not loop.is_playing:
                     self.tick()
                     ticked = time.perf_counter()
@@ -181,7 +141,7 @@ class Inspector:
             ValueError: nothing in the world has a place, or the size is no picture's.
             ImportError: Pillow is not installed.
         """
-        return png(self._camera.take(self._loop.time_json()), width, height)
+        return png(self._api.camera.take(self._loop.time_json()), width, height)
 
     def record(self, steps: int, every: int = 1) -> Film:
         """Do `steps` steps, and return the film: what the view shows now and after every `every`.
@@ -198,15 +158,15 @@ class Inspector:
             raise ValueError("record() needs a step: serve(world, step=...)")
         if steps < 0 or every < 1:
             raise ValueError(f"wanted steps from 0 and every from 1, not {steps} and {every}")
-        film = Film(type(self.world).__name__, self._view.charts)
-        film.add(self._camera.take(loop.time_json()))
+        film = Film(type(self.world).__name__, self._charts)
+        film.add(self._api.camera.take(loop.time_json()))
         for done in range(1, steps + 1):
             loop.do_steps()
             if loop.error is not None:
                 raise loop.error
-            self._series.note()
+            self._api.series.note()
             if done % every == 0:
-                film.add(self._camera.take(loop.time_json()))
+                film.add(self._api.camera.take(loop.time_json()))
             self.tick()
         return film
 
@@ -231,7 +191,7 @@ class Inspector:
         if not loop.is_controlled:
             loop.is_controlled = loop.is_playing = True
         loop.take_turn()
-        self._series.note()
+        self._api.series.note()
         while not (loop.is_over or loop.is_ready):
             self.tick()
             if not self._is_seen:
@@ -246,15 +206,7 @@ class Inspector:
         self._queue.close()
         self._server.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

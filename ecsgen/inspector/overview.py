@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from enum import IntFlag
 from operator import attrgetter
 from time import perf_counter
@@ -81,77 +80,24 @@ class Frames:
         return self._chunked
 
 
-class Overview:
-    """Answers about the world as a whole. Constant parts are computed once."""
-
-    def __init__(
-        self,
-        world: InspectedWorld,
-        readers: Mapping[str, ComponentReader],
-        frames: Frames,
-        constants: Mapping[str, Json],
-    ) -> None:
-        self._world = world
-        self._readers = readers
-        self._frames = frames
-        self._constants = constants
-        """Constant parts of the answer about the world, by name."""
-        self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
-        self._fields = {
-            name: [field_json(field) for field in reader.fields] for name, reader in readers.items()
-        }
-
-    def world(self) -> Json:
-        """Return the world's components, queries and groups; O(components)."""
-        world = self._world
-        return {
-            "world": type(world).__name__,
-            "alive": len(world.entities),
-            "frames": self._frames.count,
-            "components": [self._component(reader) for reader in self._readers.values()],
-            **self._constants,
-        }
-
-    def _component(self, reader: ComponentReader) -> Json:
-        capacity, nbytes = reader.room
-        return {
-            "name": reader.name,
-            "title": reader.title,
-            "rows": reader.used,
-            "capacity": capacity,
-            "nbytes": nbytes,
-            "version": reader.version,
-            "owner": reader.owner,
-            "in": "archetypes" if isinstance(reader, ChunkReader) else "managers",
-            "list": reader.is_list,
-            "tree": reader.is_tree,
-            "grid": reader.grid,
-            "fields": self._fields[reader.name],
-            "layout": self._layout(reader, (capacity, nbytes)),
-        }
-
-    def _layout(self, reader: ComponentReader, room: tuple[int, int]) -> Json:
-        """Return the layout of columns, cached until their capacity changes."""
-        known = self._layouts.get(reader.name)
-        if known is None or known[0] != room:
-            known = self._layouts[reader.name] = room, reader.layout()
-        return known[1]
-
-    def archetypes(self) -> list[tuple[list[str], int, int]]:
-        """Return (components, rows, rows per chunk) of each archetype."""
-        store = store_of(self._world)
-        if store is None:
-            return []
-        names = {s.part: s.name for s in self._readers.values() if isinstance(s, ChunkReader)}
-        return [
-            (
-                [names[part] for part in archetype.layout.components.values()],
-                archetype.n,
-                archetype.capacity,
-            )
-            for archetype in store.table.archetypes
-            if archetype.layout.components
-        ]
+def component_json(reader: ComponentReader, fields: list[Json]) -> Json:
+    """Return what the page knows of a component; `fields`: of each field."""
+    capacity, nbytes = reader.room
+    return {
+        "name": reader.name,
+        "title": reader.title,
+        "rows": reader.used,
+        "capacity": capacity,
+        "nbytes": nbytes,
+        "version": reader.version,
+        "owner": reader.owner,
+        "in": "archetypes" if isinstance(reader, ChunkReader) else "managers",
+        "list": reader.is_list,
+        "tree": reader.is_tree,
+        "grid": reader.grid,
+        "fields": fields,
+        "layout": reader.layout(),
+    }
 
 
 def archetypes_json(archetypes: list[tuple[list[str], int, int]]) -> Json:

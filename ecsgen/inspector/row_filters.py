@@ -31,21 +31,17 @@ class Filter(NamedTuple):
     compare: Callable[[Any, Any], Any]
     value: Any
 
-    def mask(self, cells: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which cells fulfil the condition."""
-        return np.asarray(self.compare(cells, self.value), np.bool_)
+
+IN_USE: Final = Filter(OWNER, operator.ne, np.uint64(0))
+"""Leaves out holes."""
 
 
-def parse_filters(reader: ComponentReader, texts: Iterable[str]) -> list[Filter]:
-    """Return the conditions in a request.
+def parse_filter(reader: ComponentReader, text: str) -> Filter:
+    """Return a condition in a request.
 
     Raises:
         RequestError: 404 for an unknown field, 400 for what cannot be compared.
     """
-    return [_parse(reader, text) for text in texts]
-
-
-def _parse(reader: ComponentReader, text: str) -> Filter:
     parts = _PATTERN.fullmatch(text)
     if parts is None:
         raise RequestError(400, f"where: wanted a condition such as mass>=2, not {text[:100]!r}")
@@ -105,10 +101,10 @@ async def filtered_rows(
     cache: ColumnCache, reader: ComponentReader, filters: Iterable[Filter]
 ) -> NDArray[np.bool_]:
     """Return which rows fulfil all conditions."""
-    masks = [
-        test.mask((await cache.column(reader, test.column, is_fresh=True)).cells)
-        for test in filters
-    ]
+    masks = []
+    for test in filters:
+        cells = (await cache.column(reader, test.column, is_fresh=True)).cells
+        masks.append(np.asarray(test.compare(cells, test.value), np.bool_))
     n = min(map(len, masks))  # rows may have come meanwhile
     both: NDArray[np.bool_] = np.all([mask[:n] for mask in masks], axis=0)
     return both

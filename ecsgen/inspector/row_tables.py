@@ -12,12 +12,12 @@ from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
-from ecsgen.inspector.column_cache import ColumnCache, sort_column, sorted_rows, table_order
+from ecsgen.inspector.column_cache import ColumnCache, sort_column, sorted_rows
 from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerReader, row_numbers
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.json_values import Json, json_column
 from ecsgen.inspector.labels import Labels
-from ecsgen.inspector.row_filters import Filter, filtered_rows
+from ecsgen.inspector.row_filters import IN_USE, Filter, filtered_rows
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 MOST: Final = 500
@@ -61,11 +61,14 @@ class Tables:
         self, reader: ComponentReader, window: Window, filters: list[Filter]
     ) -> Json:
         """Return rows of a component that fulfil conditions."""
-        order = await table_order(self._cache, reader, window.sort, window.desc)
+        order = None
+        if window.sort:
+            key = await self._cache.column(reader, sort_column(reader, window.sort))
+            order = await key.derived(("order", window.desc), sorted_rows, window.desc)
+        filters = [*([IN_USE] if reader.has_holes else []), *filters]
         if filters:
             is_left = await filtered_rows(self._cache, reader, filters)
-            order = np.flatnonzero(is_left) if order is None else order[order < len(is_left)]
-            order = order.compress(is_left[order])
+            order = await asyncio.to_thread(_rows_left, order, is_left)
 
         def read() -> tuple[int, NDArray[np.intp], list[Taken], list[str | None]]:
             n = reader.n
@@ -208,6 +211,14 @@ def _table(
             values = [next(present) if is_there else None for is_there in there.tolist()]
         columns[name] = values
     return {"n": n, "start": start, "rows": rows, "columns": columns, "label": labels}
+
+
+def _rows_left(order: NDArray[np.intp] | None, is_left: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the rows of a mask in an order; None for memory order."""
+    if order is None:
+        return np.flatnonzero(is_left)
+    order = order[order < len(is_left)]
+    return order.compress(is_left[order])
 
 
 def _first_child(reader: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:

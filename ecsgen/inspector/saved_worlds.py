@@ -66,18 +66,21 @@ def refuse_pickle(file: Path) -> None:
         )
 
 
-def save_beside(world: InspectedWorld, folder: Path, name: str) -> str:
-    """Save a world as a new file in a folder, and return its name; columns of objects stay empty.
+def save_beside(world: InspectedWorld, folder: Path, name: str) -> None:
+    """Save a world as a new file in a folder; columns of objects stay empty.
 
-    Raises ValueError for a name that is there already, or leads out of the folder.
+    Raises ValueError for a name that is there already, or leads out of the folder, and for what the
+    system refuses.
     """
     if not name.isprintable() or name in ("", ".", "..") or {*name} & {*"/\\:"}:
         raise ValueError(f"wanted the name of a new file, such as new.snap, not {name[:100]!r}")
     file = folder / name
     if os.path.lexists(file):
         raise ValueError(f"{name} is there already: wanted the name of a new file")
-    world.save(file, codecs={"*": None})
-    return name
+    try:
+        world.save(file, codecs={"*": None})
+    except OSError as error:
+        raise ValueError(f"{name}: {error.strerror or error}") from None
 
 
 def _load_project(file: Path, folder: Path) -> Project:

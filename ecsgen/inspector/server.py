@@ -13,7 +13,7 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -26,7 +26,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -111,8 +111,8 @@ _PIECE: Final = 1 << 20
 MOST_SENT: Final = 1 << 16
 """Maximum of bytes in a request's body."""
 
-Answer: TypeAlias = Callable[[Request], Awaitable[Any]]
-"""Returns a response, or what is sent as JSON."""
+Answer: TypeAlias = Callable[[str, Request], Awaitable[Any]]
+"""Returns a response to a request for a path, or what is sent as JSON."""
 
 _TYPES: Final = {
     "html": "text/html",
@@ -128,17 +128,8 @@ def page_files() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def application(
-    pages: Mapping[str, bytes],
-    paths: tuple[str, ...],
-    routes: Callable[[], Mapping[str, Mapping[str, Answer]]],
-    check: Callable[[Mapping[str, str]], None],
-) -> Starlette:
-    """Return the application: the page, its files, and answers for each path by method.
-
-    `routes` is asked at each request: a run that is reset has another world. `check` raises
-    RequestError for unknown names in a path, for any method.
-    """
+def application(pages: Mapping[str, bytes], paths: Iterable[str], answer: Answer) -> Starlette:
+    """Return the application: the page, its files, and answers for the paths of the API."""
 
     async def page(request: Request) -> Response:
         return _file("index.html", pages)
@@ -150,8 +141,7 @@ def application(
         return _file(name, pages)
 
     listed = [Route("/", page), Route("/static/{name}", static)]
-    for path in paths:
-        listed.append(Route(f"/api/{path}", _Endpoint(path, routes, check)))
+    listed += [Route(f"/api/{path}", _Endpoint(path, answer)) for path in paths]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         RequestError: lambda request, error: _error(error.status, error.message),
         HTTPException: lambda request, error: JSONResponse(
@@ -171,37 +161,24 @@ class _Endpoint:
     """A path of the API; not a function, which Starlette would call for some methods only."""
 
     path: str
-    routes: Callable[[], Mapping[str, Mapping[str, Answer]]]
-    check: Callable[[Mapping[str, str]], None]
+    answer: Answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        self.check(request.path_params)
-        answers = self.routes()[self.path]
-        answer = answers.get("GET" if request.method == "HEAD" else request.method)
-        if answer is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(answers)})
-        content = await answer(request)
+        content = await self.answer(self.path, Request(scope, receive))
         response = content if isinstance(content, Response) else JSONResponse(content)
         await response(scope, receive, send)
 
 
-class BytesResponse(Response):
-    """Bytes that are sent in pieces, so that the connection is never asked to hold all of them."""
+def bytes_response(parts: Sequence[memoryview]) -> Response:
+    """Return bytes to be sent in pieces, so that the connection is never asked to hold all."""
 
-    media_type = "application/octet-stream"
-
-    def __init__(self, parts: Sequence[memoryview]) -> None:
-        super().__init__(headers={"content-length": str(sum(map(len, parts)))})
-        self._parts = parts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        for part in self._parts:
+    async def pieces() -> AsyncIterator[memoryview]:
+        for part in parts:
             for start in range(0, len(part), _PIECE):
-                piece = part[start : start + _PIECE]
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+                yield part[start : start + _PIECE]
+
+    size = {"content-length": str(sum(map(len, parts)))}
+    return StreamingResponse(pieces(), headers=size, media_type="application/octet-stream")
 
 
 def _file(name: str, pages: Mapping[str, bytes]) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ecsgen.diagnostics import did_you_mean
@@ -47,10 +47,6 @@ class View:
             raise TypeError(f"charts: wanted a list of lists, not {self.charts!r}")
         for chart in self.charts:
             _check_names("charts", chart, 'a list of lists, as [["sheep", "wolves"], ["grass"]]')
-
-    def as_json(self) -> dict[str, Json]:
-        """Return the choices for the page."""
-        return asdict(self)
 
 
 class Scene(NamedTuple):

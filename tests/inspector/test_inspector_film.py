@@ -243,7 +243,7 @@ def test_nothing_else_is_in_a_page() -> None:
     assert "onerror" not in page
     title = Film(HOSTILE, [])
     with serve_any(farm()) as inspector:
-        title.add(inspector._camera.take({"step": 0}))
+        title.add(inspector._api.camera.take({"step": 0}))
     assert HOSTILE not in title.html()
     assert html.escape(HOSTILE) in title.html()
 

@@ -19,7 +19,7 @@ def test_counts_and_reductions_over_steps() -> None:
         for _ in range(2):
             world.spawn(1, particle={"life": -1})
             seen.inspector._loop.do_steps()
-            seen.inspector._series.note()
+            seen.inspector._api.series.note()
         answer = seen.json(f"{path}&since=0")
         assert answer == {"steps": [1, 2], "particle": [4, 5], "particle.expired": [2, 3]}
 
@@ -27,12 +27,12 @@ def test_counts_and_reductions_over_steps() -> None:
 def test_series_of_which_nobody_asked_are_not_computed() -> None:
     world = World()
     with Inspected(world, step=lambda: None) as seen:
-        seen.inspector._series.note()
-        assert seen.inspector._series._steps == []
+        seen.inspector._api.series.note()
+        assert seen.inspector._api.series._steps == []
         seen.json("series?names=boid")
         seen.inspector._loop.do_steps()
-        seen.inspector._series.note()
-        assert seen.inspector._series._values.keys() == {"boid"}
+        seen.inspector._api.series.note()
+        assert seen.inspector._api.series._values.keys() == {"boid"}
 
 
 def test_a_series_that_fails_has_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,13 +40,13 @@ def test_a_series_that_fails_has_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.spawn(1, particle={"life": -1})
     with Inspected(world, step=lambda: None) as seen:
-        sources = seen.inspector._series._sources
+        sources = seen.inspector._api.series._sources
         monkeypatch.setitem(sources, "particle.expired", lambda: 1 / len(world.boid))
         path = "series?names=particle.expired,particle"
         assert seen.json(path) == {"steps": [0], "particle.expired": [None], "particle": [1]}
         world.spawn(1, boid={})
         seen.inspector._loop.do_steps()
-        seen.inspector._series.note()
+        seen.inspector._api.series.note()
         answer = seen.json(path)
         assert answer == {"steps": [0, 1], "particle.expired": [None, 1], "particle": [1, 1]}
 
@@ -89,7 +89,7 @@ def test_old_steps_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.json("series?names=boid")
         for _ in range(50):
             seen.inspector._loop.do_steps()
-            seen.inspector._series.note()
+            seen.inspector._api.series.note()
         answer = seen.json("series?names=boid")
     assert 10 <= len(answer["steps"]) <= 11
     assert answer["steps"][-1] == 50
