@@ -11,14 +11,7 @@ from typing import Final
 from ecsgen_runtime.snapshots.cell_types import cell_type
 from ecsgen_runtime.snapshots.type_conversion import MAY_NOT_FIT, NO_RULE, change_of, verdict
 
-from ecsgen.breaking.comparison import (
-    Comparison,
-    NamedParts,
-    NewerMarks,
-    Report,
-    SchemaVersion,
-    find_present_name,
-)
+from ecsgen.breaking.comparison import Comparison, NamedParts, NewerMarks, find_present_name
 from ecsgen.diagnostics import quote
 from ecsgen.model import (
     FLOAT_REDUCTIONS,
@@ -45,9 +38,8 @@ _COLD: Final = {"cold": ("hot", "cold")}
 """How messages describe a field without and with a key."""
 
 
-def compare(old: SchemaVersion, new: SchemaVersion, marks: NewerMarks, report: Report) -> None:
+def compare(diff: Comparison) -> None:
     """Report E901 to E953: changes that lose saved data, make loading fail or break code."""
-    diff = Comparison(old, new, marks, report)
     _compare_handles(diff)
     _compare_enums(diff)
     _compare_components(diff)
@@ -66,8 +58,8 @@ def _compare_handles(diff: Comparison) -> None:
         message = f"handles have {is_} {key}, and had {was}"
         if is_ < was:
             hint = f"go back to '{key}: {was}'"
-            diff.report.add("E902", f"{message}: saved ones may not fit", mark, hint)
-        diff.report.changed(message, mark)
+            diff.add("E902", f"{message}: saved ones may not fit", mark, hint)
+        diff.changed(message, mark)
 
 
 def _compare_enums(diff: Comparison) -> None:
@@ -76,22 +68,22 @@ def _compare_enums(diff: Comparison) -> None:
         what = f"the enum {quote(name)}"
         new_name = diff.enums.get(name)
         if new_name is None:
-            diff.report.gone(what, diff.marks.nowhere)
+            diff.gone(what, diff.marks.nowhere)
             continue
         if new_name != name:
-            diff.report.renamed(what, new_name, diff.marks.enum(new_name))
+            diff.renamed(what, new_name, diff.marks.enum(new_name))
         new = diff.new.saved["enums"][new_name]
         if old["flags"] != new["flags"]:
             mark = diff.marks.enum(new_name, "flags")
             kinds = "flags, and was an enum" if new["flags"] else "an enum, and was flags"
             message = f"{quote(new_name)} is {kinds}"
             hint = "change it back, or give it another name"
-            diff.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
-            diff.report.changed(message, mark)
+            diff.add("E903", f"{message}: no rule converts saved values", mark, hint)
+            diff.changed(message, mark)
             continue
         if old["type"] != new["type"]:
             message = f"{quote(new_name)} is stored as {new['type']}, and was as {old['type']}"
-            diff.report.changed(message, diff.marks.enum(new_name))
+            diff.changed(message, diff.marks.enum(new_name))
         _compare_members(diff, name, new_name)
 
 
@@ -108,13 +100,13 @@ def _compare_members(diff: Comparison, old_name: str, name: str) -> None:
         what = f"the member {quote(member)} of {quote(old_name)}"
         is_of_flags = old_enum["flags"] and number.bit_count() != 1  # nothing is saved by its name
         if is_of_flags and find_present_name(member, new, former) is None:
-            diff.report.gone(what, gone_from)
+            diff.gone(what, gone_from)
             continue
-        new_name = parts.follow(diff.report, what, member, mark_of)
+        new_name = parts.follow(diff, what, member, mark_of)
         if new_name and new[new_name] != number:
             title = quote(f"{name}.{new_name}")
             text = f"the number of {title} is {new[new_name]}, and was {number}"
-            diff.report.changed(text, mark_of(new_name))
+            diff.changed(text, mark_of(new_name))
 
 
 def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
@@ -153,7 +145,7 @@ def _compare_parts(
 ) -> None:
     """Report changes of fields or settings; `what` is a format of their names."""
     for field, was in parts.old.items():
-        if name := parts.follow(diff.report, what.format(quote(field)), field, mark_of):
+        if name := parts.follow(diff, what.format(quote(field)), field, mark_of):
             _compare_field(diff, f"{owner}.{name}", was, parts.new[name], mark_of(name), kinds)
     old = {find_present_name(field, parts.new, parts.former) for field in parts.old}
     for field in parts.new.keys() - old:
@@ -173,13 +165,13 @@ def _compare_field(
     for key, (off, on) in kinds.items():
         if old[key] != new[key]:
             is_, was = (on, off) if new[key] else (off, on)
-            diff.report.changed(f"{quote(field)} is {is_}, and was {was}", mark)
+            diff.changed(f"{quote(field)} is {is_}, and was {was}", mark)
     if old["unit"] not in ("", new["unit"]):
         message = (
             f"the unit of {quote(field)} is {quote(new['unit'])}, and was {quote(old['unit'])}"
         )
         hint = "convert the numbers in `migrate`, or give the field another name"
-        diff.report.add("E906", message, mark, hint)
+        diff.add("E906", message, mark, hint)
 
 
 def _compare_types(diff: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
@@ -194,13 +186,13 @@ def _compare_types(diff: Comparison, field: str, old: Document, new: Document, m
     change = f"{quote(field)} is {quote(is_.text)}, and was {quote(was.text)}"
     if outcome == MAY_NOT_FIT:
         hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"
-        diff.report.add("E902", f"{change}: saved values may not fit", mark, hint)
+        diff.add("E902", f"{change}: saved values may not fit", mark, hint)
     elif outcome == NO_RULE:
         name = field if field.startswith(f"{SETTINGS}.") else field.partition(".")[2]
         hint = f"give it another name and write 'removed: [{name}]', or convert it in `migrate`"
-        diff.report.add("E903", f"{change}: no rule converts saved values", mark, hint)
+        diff.add("E903", f"{change}: no rule converts saved values", mark, hint)
     if (was.base, was.shape, was.target) != (is_.base, is_.shape, is_.target):
-        diff.report.changed(change, mark)  # the size of text is no matter of code's
+        diff.changed(change, mark)  # the size of text is no matter of code's
 
 
 def _compare_field_policies(
@@ -210,7 +202,7 @@ def _compare_field_policies(
     name = field.partition(".")[2]
     for code, happens, message, hint in (loss for p in list_policies() for loss in p.field_losses):
         if happens(old, new):
-            diff.report.add(code, message.format(field=quote(field), name=name), mark, hint)
+            diff.add(code, message.format(field=quote(field), name=name), mark, hint)
 
 
 def _compare_components(diff: Comparison) -> None:
@@ -222,7 +214,7 @@ def _compare_components(diff: Comparison) -> None:
     )
     for name, was in old.items():
         what = f"the component {quote(name)}"
-        if new_name := parts.follow(diff.report, what, name, diff.marks.component):
+        if new_name := parts.follow(diff, what, name, diff.marks.component):
             _compare_policies(diff, new_name, was, new[new_name])
             _compare_fields(diff, name, new_name)
             _compare_calls(diff, name, new_name)
@@ -267,7 +259,7 @@ def _report_key(
     message = f"{quote(name)} has {_key_text(cause, new)}, and had {_key_text(cause, old)}: {why}"
     written = diff.marks.written("archetypes") if cause == "in" else None
     mark = written or diff.marks.component(name, cause)
-    diff.report.add(code, message, mark, f"go back to {_key_text(key, old)}")
+    diff.add(code, message, mark, f"go back to {_key_text(key, old)}")
 
 
 def _key_text(key: str, component: Document) -> str:
@@ -298,7 +290,7 @@ def _compare_world_calls(diff: Comparison) -> None:
         return
     if old.world.name not in (new.world.name, "World"):
         title = f"the world {quote(old.world.name)}"
-        diff.report.renamed(title, new.world.name, diff.marks.world())
+        diff.renamed(title, new.world.name, diff.marks.world())
     kernels = _kernels_of(old.world.kernels), _kernels_of(new.world.kernels)
     schedules = _schedules_of(old), _schedules_of(new)
     for what, key, texts in (
@@ -312,8 +304,8 @@ def _compare_world_calls(diff: Comparison) -> None:
     if asks_for_time(old.world) and not has_time:
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
         hint = 'ask for it, or load with `drop=["world.tick"]`'
-        diff.report.add("E901", message, diff.marks.world("schedule", "kernels"), hint)
-        diff.report.gone("the world's time `tick`", diff.marks.world("schedule", "kernels"))
+        diff.add("E901", message, diff.marks.world("schedule", "kernels"), hint)
+        diff.gone("the world's time `tick`", diff.marks.world("schedule", "kernels"))
     _compare_lists(diff, "queries", "the query", _queries_of(old), _queries_of(new), "E951")
     _compare_lists(diff, "bundles", "the bundle", _bundles_of(old), _bundles_of(new), "E952")
 
@@ -324,7 +316,7 @@ def _compare_tables(
     for name, columns in old.items():
         mark = diff.marks.world(f"records.{name}", "records")
         if name not in new:
-            diff.report.gone(f"the table {quote(name)}", mark)
+            diff.gone(f"the table {quote(name)}", mark)
             continue
         what, marks = f"the column {{}} of {quote(name)}", dict.fromkeys(columns, mark)
         _compare_texts(diff, what, "is '{}', and was '{}'", columns, new[name], marks)
@@ -341,7 +333,7 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
         if getattr(old, hook) and not getattr(new, hook) and has_manager:
             title, mark = quote(name), diff.marks.component(name, hook, "destroy")
             message = f"{title} has '{hook}: false', and had '{hook}: true': no on_{hook} any more"
-            diff.report.add("E953", message, mark, f"go back to '{hook}: true'")
+            diff.add("E953", message, mark, f"go back to '{hook}: true'")
     if has_manager:
         _compare_networks(diff, old, new)
     for what, change_text, key, was, is_ in (
@@ -370,11 +362,11 @@ def _compare_indexes(diff: Comparison, old: Component, new: Component) -> None:
         if INDEX.value(was):
             gone = f"rows_of_{was.name} and rows_of_{was.name}_many are gone"
             hint = "write 'index: true', or change the code"
-            diff.report.add("E953", f"{title} is not indexed: {gone}", mark, hint)
+            diff.add("E953", f"{title} is not indexed: {gone}", mark, hint)
         elif not UNIQUE.value(was):
             message = f"{title} is indexed: data.{field.name} is read-only"
             hint = "leave 'index: true' out, or write it by setters and assignment"
-            diff.report.add("E953", message, mark, hint)
+            diff.add("E953", message, mark, hint)
 
 
 def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
@@ -382,7 +374,7 @@ def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
     title, mark = quote(new.name), diff.marks.component(new.name, "network")
     if old.network is not None and new.network is None:
         message = f"{title} has no network: links_of is gone"
-        diff.report.add("E953", message, mark, "put it back, or change the code")
+        diff.add("E953", message, mark, "put it back, or change the code")
     elif old.network is not None and new.network is not None:
         former = diff.new.history.fields_of(new.name)
         names = {field.name for field in new.fields} | {"entity"}
@@ -392,7 +384,7 @@ def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
         )
         if not is_same or old.network.is_mutual != new.network.is_mutual:
             message = f"the network of {title} has other ends, or leads another way"
-            diff.report.changed(message, mark)
+            diff.changed(message, mark)
 
 
 def _compare_texts(
@@ -410,9 +402,9 @@ def _compare_texts(
     for name, was in old.items():
         called, is_ = what.format(quote(name)), new.get(name)
         if is_ is None:
-            diff.report.gone(called, marks[name])
+            diff.gone(called, marks[name])
         elif is_ != _TYPE.sub(lambda match: diff.enums.get(match[0], match[0]), was):
-            diff.report.changed(f"{called} {change_text.format(is_, was)}", marks[name])
+            diff.changed(f"{called} {change_text.format(is_, was)}", marks[name])
 
 
 def _compare_lists(
@@ -426,14 +418,14 @@ def _compare_lists(
     """Report lists of components that are gone; with `code`, components that are gone from one."""
     for name, members in old.items():
         if name not in new:
-            diff.report.gone(f"{what} {quote(name)}", diff.marks.world(key))
+            diff.gone(f"{what} {quote(name)}", diff.marks.world(key))
             continue
         present = (diff.components.get(member) for member in members)
         for member in present:
             if member is not None and member not in new[name]:
                 message = f"{what} {quote(name)} has no {quote(member)} any more"
                 mark = diff.marks.world(f"{key}.{name}")
-                diff.report.add(code, message, mark, "put it back, or change the code that uses it")
+                diff.add(code, message, mark, "put it back, or change the code that uses it")
 
 
 def _compare_histories(diff: Comparison) -> None:
@@ -472,7 +464,7 @@ def _check_names(
             hint = f"{again}; old values would become part of {quote(new_name)}"
         else:
             continue
-        diff.report.add("E905", message, _mark_of_name(diff.marks, kind, owner, new_name), hint)
+        diff.add("E905", message, _mark_of_name(diff.marks, kind, owner, new_name), hint)
 
 
 def _mark_of_name(marks: NewerMarks, kind: str, owner: str, name: str) -> Mark:

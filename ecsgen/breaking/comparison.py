@@ -71,26 +71,60 @@ class NewerMarks:
         return next((marks[key] for key in (*keys, "") if key in marks), self.nowhere)
 
 
+def find_present_name(name: str, present: Container[str], former: Names) -> str | None:
+    """Return the present name of an old one, "" if listed as removed, None if not listed."""
+    return name if name in present else former.get(name)
+
+
+_FIRST_OF_CODE: Final = "E950"
+"""Codes below it are about data."""
+
+
+def kind(code: str) -> BreakKind:
+    """Return the kind of breaking change that a code stands for."""
+    return "data" if code < _FIRST_OF_CODE else "code"
+
+
 class Comparison:
-    """State that all checks share."""
+    """Two versions, and the diagnostics of what broke; `only` restricts them to one kind."""
 
     def __init__(
-        self, old: SchemaVersion, new: SchemaVersion, marks: NewerMarks, report: Report
+        self,
+        old: SchemaVersion,
+        project: Project,
+        folder: Path,
+        diagnostics: Diagnostics,
+        only: BreakKind | None = None,
     ) -> None:
-        self.old, self.new, self.marks, self.report = old, new, marks, report
-        self.components = self._present_names("components", new.history.components)
+        self.old, self.new = old, SchemaVersion.of(project)
+        self.marks = NewerMarks(project, folder)
+        self._diagnostics, self._only = diagnostics, only
+        self.components = self._present_names("components", self.new.history.components)
         """Old name → present name, of components that still exist."""
-        self.enums = self._present_names("enums", new.history.enums)
+        self.enums = self._present_names("enums", self.new.history.enums)
 
     def _present_names(self, key: str, former: Names) -> dict[str, str]:
         present = self.new.saved[key]
         names = {name: find_present_name(name, present, former) for name in self.old.saved[key]}
         return {name: here for name, here in names.items() if here}
 
+    def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
+        """Add a diagnostic if its kind is wanted."""
+        if self._only in (None, kind(code)):
+            self._diagnostics.add(code, message, mark, hint=hint)
 
-def find_present_name(name: str, present: Container[str], former: Names) -> str | None:
-    """Return the present name of an old one, "" if listed as removed, None if not listed."""
-    return name if name in present else former.get(name)
+    def gone(self, what: str, mark: Mark) -> None:
+        """Report a removed name (E951)."""
+        self.add("E951", f"{what} is gone", mark, "put it back, or change the code that uses it")
+
+    def renamed(self, what: str, now: str, mark: Mark) -> None:
+        """Report a changed name (E951)."""
+        message = f"{what} is called {quote(now)} now"
+        self.add("E951", message, mark, "change the code that uses it")
+
+    def changed(self, what: str, mark: Mark) -> None:
+        """Report a changed type, shape, number or signature (E952)."""
+        self.add("E952", what, mark, "change it back, or the code that uses it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +142,7 @@ class NamedParts:
     prefix: str = ""
     """Text before their names in `removed`."""
 
-    def follow(self, report: Report, what: str, name: str, mark_of: Callable[[str], Mark]) -> str:
+    def follow(self, diff: Comparison, what: str, name: str, mark_of: Callable[[str], Mark]) -> str:
         """Return the present name of an old part, "" without one; reports names that are missing in
         `renamed_from` and `removed`, gone or changed."""
         new_name = find_present_name(name, self.new, self.former)
@@ -118,11 +152,11 @@ class NamedParts:
             removed = f"'removed: [{self.prefix}{name}]' in {self.owner}"
             hint = f"write 'renamed_from: [{name}]' {where}, or {removed}"
             message = f"saved values of {what} would be refused: it is missing in the schemas"
-            report.add("E901", message, self.gone_from, hint)
+            diff.add("E901", message, self.gone_from, hint)
         if not new_name:
-            report.gone(what, self.gone_from)
+            diff.gone(what, self.gone_from)
         elif new_name != name:
-            report.renamed(what, new_name, mark_of(new_name))
+            diff.renamed(what, new_name, mark_of(new_name))
         return new_name or ""
 
     def _candidate(self, name: str) -> str:
@@ -135,38 +169,3 @@ class NamedParts:
         added = [other for other in self.new if other not in known]
         alike = [other for other in added if self.are_alike(self.old[name], self.new[other])]
         return alike[0] if len(alike) == 1 else closest(name, alike or added)
-
-
-_FIRST_OF_CODE: Final = "E950"
-"""Codes below it are about data."""
-
-
-def kind(code: str) -> BreakKind:
-    """Return the kind of breaking change that a code stands for."""
-    return "data" if code < _FIRST_OF_CODE else "code"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Collects diagnostics; `only` restricts them to one kind."""
-
-    diagnostics: Diagnostics
-    only: BreakKind | None
-
-    def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
-        """Add a diagnostic if its kind is wanted."""
-        if self.only in (None, kind(code)):
-            self.diagnostics.add(code, message, mark, hint=hint)
-
-    def gone(self, what: str, mark: Mark) -> None:
-        """Report a removed name (E951)."""
-        self.add("E951", f"{what} is gone", mark, "put it back, or change the code that uses it")
-
-    def renamed(self, what: str, now: str, mark: Mark) -> None:
-        """Report a changed name (E951)."""
-        message = f"{what} is called {quote(now)} now"
-        self.add("E951", message, mark, "change the code that uses it")
-
-    def changed(self, what: str, mark: Mark) -> None:
-        """Report a changed type, shape, number or signature (E952)."""
-        self.add("E952", what, mark, "change it back, or the code that uses it")

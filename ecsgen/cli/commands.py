@@ -325,7 +325,7 @@ def breaking(
     for them (E951 to E953).
     """
     from ecsgen.breaking.checks import compare
-    from ecsgen.breaking.comparison import NewerMarks, Report, SchemaVersion
+    from ecsgen.breaking.comparison import Comparison
     from ecsgen.breaking.older_schemas import default_source, older_side
 
     options = load_options(schemas=schemas)
@@ -337,12 +337,7 @@ def breaking(
         report.print_diagnostics(diagnostics, format)
         context.exit(USAGE)
     breaks = diagnostics.without_entries()
-    compare(
-        older,
-        SchemaVersion.of(project),
-        NewerMarks(project, options.schemas[0].path),
-        Report(breaks, only),
-    )
+    compare(Comparison(older, project, options.schemas[0].path, breaks, only))
     report.print_diagnostics(breaks, format)
     report.say(report.breaks(breaks, against), format)
     context.exit(BREAKS if breaks else 0)

@@ -18,7 +18,7 @@ from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 
 from ecsgen.breaking import BreakKind
 from ecsgen.breaking.checks import compare
-from ecsgen.breaking.comparison import NewerMarks, Report, SchemaVersion
+from ecsgen.breaking.comparison import Comparison, SchemaVersion
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import History, Project
 from ecsgen.model.snapshot_schema import make_snapshot_schema
@@ -50,12 +50,7 @@ def breaks(
     diagnostics = Diagnostics()
     if snapshot:
         older = SchemaVersion(older.saved, History(), None)
-    compare(
-        older,
-        SchemaVersion.of(newer),
-        NewerMarks(newer, tmp_path / "new"),
-        Report(diagnostics, only),
-    )
+    compare(Comparison(older, newer, tmp_path / "new", diagnostics, only))
     return diagnostics
 
 
@@ -657,12 +652,7 @@ def test_texts(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None
     assert old is not None
     assert new is not None
     shown = diagnostics.without_entries()
-    compare(
-        SchemaVersion.of(old),
-        SchemaVersion.of(new),
-        NewerMarks(new, Path("new")),
-        Report(shown, None),
-    )
+    compare(Comparison(SchemaVersion.of(old), new, Path("new"), shown))
     expected = Path("expected.txt")
     if update:
         expected.write_text(format_text(shown), encoding="utf-8", newline="\n")
