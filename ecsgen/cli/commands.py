@@ -115,7 +115,11 @@ def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def write(file: Path, text: str) -> None:
+def write(file: Path | None, text: str) -> None:
+    """Write a text into a file, or without one to standard output."""
+    if file is None:
+        click.echo(text, nl=False)
+        return
     try:
         file.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
@@ -431,10 +435,8 @@ def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
     if name not in known:
         raise _unknown("schedule", name, known)
     calls = resolve_calls(known[name], project.by_name, project.world)
-    if svg is None:
-        click.echo(schedule_table(name, calls, project.world), nl=False)
-    else:
-        write(svg, schedule_picture(name, calls, project.world))
+    shown = schedule_table if svg is None else schedule_picture
+    write(svg, shown(name, calls, project.world))
 
 
 @ecsgen.command(epilog=example("$ ecsgen schema -o ecsgen.schema.json"))
@@ -443,11 +445,7 @@ def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
     from ecsgen.schema import json_schema
 
-    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write(output, text)
+    write(output, json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
 
 
 def _complete(

@@ -42,11 +42,7 @@ def provenance(target: str | None, output: Path | None) -> None:
     here: Provenance = (
         _of_package(None) if target is None else find_world(target).world.provenance()
     )
-    text = json.dumps(here, indent=2) + "\n"
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write(output, text)
+    write(output, json.dumps(here, indent=2) + "\n")
 
 
 @ecsgen.command(
