@@ -23,7 +23,7 @@ from ecsgen.model import (
     Project,
     Reduction,
 )
-from ecsgen.model.schedules import arguments_of, asks_for_time, resolve_calls
+from ecsgen.model.schedules import arguments_of, asks_for_time, has_time, resolve_calls
 from ecsgen.model.snapshot_schema import Document
 from ecsgen.policies import list_keys, list_policies
 from ecsgen.policies.index import KEY as INDEX
@@ -300,8 +300,7 @@ def _compare_world_calls(diff: Comparison) -> None:
         marks = {name: diff.marks.world(f"{key}.{name}", key) for name in texts[0]}
         _compare_texts(diff, what, _TAKES, *texts, marks)
     _compare_tables(diff, _tables_of(old), _tables_of(new))
-    has_time = asks_for_time(new.world) or new.world.records
-    if asks_for_time(old.world) and not has_time:
+    if asks_for_time(old.world) and not has_time(new.world):
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
         hint = 'ask for it, or load with `drop=["world.tick"]`'
         diff.add("E901", message, diff.marks.world("schedule", "kernels"), hint)

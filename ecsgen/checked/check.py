@@ -44,8 +44,7 @@ from ecsgen.checked.methods import (
 from ecsgen.checked.recorder import Pause, Recorder, Trace
 from ecsgen.checked.schema_texts import SchemaTexts, parsed_condition
 from ecsgen.diagnostics import did_you_mean
-from ecsgen.model import World as WorldModel
-from ecsgen.model.schedules import asks_for_time
+from ecsgen.model.schedules import has_time
 
 _Call: TypeAlias = Callable[..., Any]
 """Is called with a method as it was, its object and its arguments."""
@@ -305,11 +304,6 @@ class Check:
         with np.errstate(all="ignore"):
             for actor in actors(copy, reduction):
                 compiled.look(Scope(reading, actor, 0, {}))
-
-
-def has_time(world: WorldModel) -> bool:
-    """Return whether a world counts ticks; tables do."""
-    return asks_for_time(world) or bool(world.records)
 
 
 def _present(copy: World, reduction: Reduction) -> Any:

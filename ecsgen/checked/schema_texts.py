@@ -334,12 +334,7 @@ class SchemaTexts:
         return Statement(text, node, self.diagnostics, outer)
 
 
-class _Sources(NamedTuple):
-    texts: SchemaTexts
-    digests: Mapping[str, str]
-
-
-def read_schemas(schemas: Path | str | None) -> _Sources:
+def read_schemas(schemas: Path | str | None) -> tuple[SchemaTexts, Mapping[str, str]]:
     """Return the schemas that `ecsgen build` takes here, or those of a folder, and their digests.
 
     Raises FileNotFoundError if there are none, ValueError for errors in them and for unknown kinds
@@ -358,7 +353,7 @@ def read_schemas(schemas: Path | str | None) -> _Sources:
     if project is None:
         raise ValueError(f"the schemas have errors:\n{format_text(diagnostics)}")
     _check_comments(path for root in options.schemas for _, path in root.files())
-    return _Sources(SchemaTexts(project, diagnostics, options), digests)
+    return SchemaTexts(project, diagnostics, options), digests
 
 
 def _check_comments(files: Iterable[Path]) -> None:

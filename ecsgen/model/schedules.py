@@ -14,6 +14,11 @@ TICK: Final = "tick"
 """The entry that advances the time."""
 
 
+def has_time(world: World) -> bool:
+    """Return whether a world counts ticks; tables do."""
+    return asks_for_time(world) or bool(world.records)
+
+
 def asks_for_time(world: World) -> bool:
     """Return True if a schedule or kernel of the world needs the time; tables do as well."""
     entries = [entry for _, entries in world.schedules for entry in entries]

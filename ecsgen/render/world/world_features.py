@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Project
-from ecsgen.model.schedules import asks_for_time
+from ecsgen.model.schedules import has_time
 from ecsgen.schema.names import group_class
 
 Names = Callable[[Project], tuple[str, ...]]
@@ -97,7 +97,7 @@ FEATURES: Final = (
     # the time, if kernels or schedules use it
     WorldFeature(
         name="ticking",
-        applies=lambda project: bool(project.world.records) or asks_for_time(project.world),
+        applies=lambda project: has_time(project.world),
         base=lambda project: "" if project.world.records else "TickingWorld",
         attributes=lambda project: ("_tick",),
     ),
