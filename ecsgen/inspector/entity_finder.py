@@ -34,10 +34,9 @@ class EntityFinder:
         self._entities = world.entities
         self._cache = cache
         self._readers = readers
-        self.index_bits = world.entities.index(2**64 - 1).bit_length()
-        generation = world.entities.generation
-        shift = next(bits for bits in range(65) if bits == 64 or generation(1 << bits))
-        self.shard_bits = shift - self.index_bits
+        layout = world.entities.HANDLE_LAYOUT
+        self.index_bits: int = layout.INDEX_BITS
+        self.shard_bits: int = layout.GENERATION_SHIFT - self.index_bits
         self._mask = np.uint64((1 << self.index_bits) - 1)
 
     async def find(self, wanted: Conditions) -> NDArray[np.uint64]:

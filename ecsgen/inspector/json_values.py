@@ -6,6 +6,7 @@ are the names of their types: `repr` would run code, and may be huge.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -21,14 +22,13 @@ from numpy.typing import NDArray
 
 Json: TypeAlias = Any
 
-_WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_WORDS: Final = ("NaN", "Infinity", "-Infinity")
 _DURATION: Final = re.compile(
     r"(-)?P(?:(\d{1,20})D)?(?:T(?:(\d{1,20})H)?(?:(\d{1,20})M)?(?:(\d{1,20}(?:\.\d{1,18})?)S)?)?"
 )
 """Sign, days, hours, minutes and seconds."""
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INTEGER: Final = re.compile("-?[0-9]{1,20}")
-_NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def type_names(cells: Iterable[object]) -> NDArray[np.object_]:
@@ -59,7 +59,7 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
 
 def json_number(value: float) -> Json:
     """Return a float, as text if it is not finite."""
-    return value if math.isfinite(value) else _NAMES[repr(float(value))]
+    return value if math.isfinite(value) else json.dumps(float(value))
 
 
 def json_value(value: Any, field: FieldInfo) -> Json:
@@ -121,7 +121,7 @@ def given_value(value: Json, field: FieldInfo) -> Any:
     if field.type.startswith("bytes"):
         return _bytes(value, field.name)
     if field.dtype.kind == "f" and value in _WORDS:
-        return _WORDS[value]
+        return float(value)
     if field.dtype.kind in "iu" and _INTEGER.fullmatch(value):
         return int(value)
     raise ValueError(f"{field.name}: {value[:100]!r} is no {field.type}")

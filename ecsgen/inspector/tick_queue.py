@@ -108,20 +108,17 @@ class TickQueue:
                 return count
 
     def _run(self, work: Callable[[], Any], future: Future[Any]) -> None:
-        error: RequestError
         try:
             result = work()
-        except RequestError as refused:
-            error = RequestError(refused.status, refused.message)
-        except Exception as failed:
-            error = make_request_error(500, failed)
-        except BaseException as interrupted:  # Ctrl-C is for the program
-            self._done.put(partial(future.set_exception, make_request_error(503, interrupted)))
-            raise
+        except BaseException as error:
+            is_fault = isinstance(error, Exception)
+            status = error.status if isinstance(error, RequestError) else 500 if is_fault else 503
+            answer = make_request_error(status, error)
+            self._done.put(partial(future.set_exception, answer))
+            if not is_fault:  # Ctrl-C is for the program
+                raise
         else:
             self._done.put(partial(future.set_result, result))
-            return
-        self._done.put(partial(future.set_exception, error))
 
     def close(self) -> None:
         """Fail waiting and later tasks."""
