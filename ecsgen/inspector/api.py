@@ -28,7 +28,7 @@ from ecsgen.inspector.component_readers import (
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
-from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value
+from ecsgen.inspector.json_values import Json, given_fields, json_column, json_value, whole_number
 from ecsgen.inspector.kernel_times import KernelTimes
 from ecsgen.inspector.labels import Labels
 from ecsgen.inspector.overview import Frames, archetypes_json, component_json, field_json
@@ -450,9 +450,10 @@ class Api:
 
 
 def _entity_of(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
+    entity = whole_number(text)
+    if entity is None:
         raise make_not_found("entity", text)
-    return int(text)
+    return entity
 
 
 def _refuse_filters(request: Request) -> None:

@@ -57,6 +57,12 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
     return values
 
 
+def whole_number(text: str, limit: int = 1 << 64) -> int | None:
+    """Return the number that a text is; None for other texts, and for what is not below a limit."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= 20
+    return int(text) if is_number and int(text) < limit else None
+
+
 def json_number(value: float) -> Json:
     """Return a float, as text if it is not finite."""
     return value if math.isfinite(value) else json.dumps(float(value))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import ColumnCache
 from ecsgen.inspector.component_readers import OWNER, ComponentReader
-from ecsgen.inspector.json_values import given_value
+from ecsgen.inspector.json_values import given_value, whole_number
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 _HANDLES: Final = ("entity", "id<")
@@ -92,9 +92,10 @@ def _plain_number(field: FieldInfo, text: str) -> Any:
 
 
 def _number_of(name: str, text: str) -> Any:
-    if not (text.isascii() and text.isdigit()) or int(text) >= 1 << 64:
+    number = whole_number(text)
+    if number is None:
         raise RequestError(400, f"where: {name} is a number of 64 bits, not {text[:100]!r}")
-    return np.uint64(int(text))
+    return np.uint64(number)
 
 
 async def filtered_rows(

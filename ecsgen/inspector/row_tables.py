@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecsgen.inspector.column_cache import ColumnCache, sort_column, sorted_rows
 from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerReader, row_numbers
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
-from ecsgen.inspector.json_values import Json, json_column
+from ecsgen.inspector.json_values import Json, json_column, whole_number
 from ecsgen.inspector.labels import Labels
 from ecsgen.inspector.row_filters import IN_USE, Filter, filtered_rows
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
@@ -262,6 +262,7 @@ def number(parameters: Mapping[str, str], name: str, default: int) -> int:
     text = parameters.get(name, "")
     if not text:
         return default
-    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+    number = whole_number(text, 10**18)
+    if number is None:
         raise RequestError(400, f"{name}: wanted a whole number, not {text[:100]!r}")
-    return int(text)
+    return number
