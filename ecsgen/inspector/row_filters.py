@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
+from ecsgen_runtime.values.time_fields import DatetimeField
 from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import ColumnCache
@@ -71,6 +72,8 @@ def _value(field: FieldInfo, text: str) -> Any:
     try:
         if field.enum is None and field.dtype.kind in "iuf":
             return _plain_number(field, text)
+        if field.dtype.kind == "M":
+            return DatetimeField(field.name, np.datetime_data(field.dtype)[0]).to_cell(text)
         value = given_value(text, field)
     except (ValueError, OverflowError) as error:
         raise RequestError(400, f"where: {error}") from None

@@ -149,6 +149,28 @@ def test_what_cannot_be_compared(town: Inspected, where: str, status: int) -> No
     assert answer.error
 
 
+EVENTS = """
+component: Event
+fields: {at: "datetime[ms]", took: "timedelta[s]"}
+"""
+
+
+def test_times_are_compared() -> None:
+    world = world_package(EVENTS, "filtered_times").World()
+    took = np.array([1, 5, 9], "m8[s]")
+    world.spawn(3, event={"at": ["2024-01-01T12:00", "2025-01-01", None], "took": took})
+    with Inspected(world) as seen:
+        for where, rows in {
+            "at=2024-01-01T12:00": [0],
+            "at>2024-06-01": [1],
+            "at!=2025-01-01": [0, 2],
+            "took>=PT5S": [1, 2],
+        }.items():
+            assert seen.json(f"rows/event?where={where}")["rows"] == rows
+        for where in ("at=noon", "at<2024-01-01T00:00Z", "took=soon"):
+            assert seen.get(f"rows/event?where={where}").status == 400
+
+
 def test_only_components_are_filtered() -> None:
     with Inspected(World()) as seen:
         for path in ("query/movers", "group/bodies"):
