@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -411,12 +412,15 @@ def compile_reduction(
         where = recorder.noting(
             expressions.condition(reduction.where), _statement_of(reduction.where, texts)
         )
+        values: Iterable[Reduction] = [reduction]
         if reduction.value not in texts.source_of:  # the rows of a table
-            return CompiledReduction(where, names.reductions)
-        evaluate = recorder.settling(expressions.compile(reduction.value).evaluate)
+            tables = texts.schema.tables.values()
+            values = chain(*(table.fields.values() for table in tables if table.rows is reduction))
+        evaluates = [recorder.settling(expressions.compile(each.value).evaluate) for each in values]
 
     def look(scope: Scope) -> None:
         if where(scope):
-            evaluate(scope)
+            for evaluate in evaluates:
+                evaluate(scope)
 
     return CompiledReduction(look, names.reductions)

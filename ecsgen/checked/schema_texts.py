@@ -275,10 +275,12 @@ class SchemaTexts:
                 self._add(known.derived[value.name], value.expression, value.mark)
         self._add_kernels(schema.kernels, project.world.kernels)
         for table in project.world.records:
-            columns, rows = schema.tables[table.name].columns, schema.tables[table.name].rows
-            self._add_reductions(columns, table.columns)
-            if rows is not None:
-                self._add(rows.where, table.where, table.marks.get("where"))
+            known_table = schema.tables[table.name]
+            self._add_reductions(known_table.columns, table.columns)
+            if known_table.rows is not None:
+                self._add(known_table.rows.where, table.where, table.marks.get("where"))
+            for name, values in known_table.fields.items():
+                self._add(values.value, values.text, table.marks[f"fields.{name}"])
         self.assignments = dict(self._assignments())
         """Of settings, by entries of schedules, by their names."""
 

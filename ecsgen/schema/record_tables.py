@@ -169,6 +169,7 @@ class TableBuilder:
             if field.name in [recorded.name for recorded in fields]:
                 self._report(f"two columns would be called {quote(field.name)}", field_mark)
             fields.append(field)
+            marks[f"fields.{field.name}"] = field_mark
         program: ReductionProgram | None = None
         if spec.where:
             marks["where"] = self.draft.value_mark(*path, "where")

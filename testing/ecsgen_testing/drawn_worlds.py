@@ -63,6 +63,8 @@ class DrawnWorld:
         self.schema, self.rng = schema, rng
         self.numbers = any_numbers
         """Draws the numbers of fields and arguments."""
+        if any(isinstance(source, Kernel) and source.computes_passes for source in sources):
+            self.numbers = _few_numbers
         self._is_in_step = bool(rng.random() < 0.4)
         """True if entities have their rows in one order, and none of them dies."""
         self.names = involved(schema, sources)
@@ -360,6 +362,12 @@ def tame_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArra
         return np.asarray(rng.standard_normal(tuple(shape)) * 10).astype(dtype)
     most = 50 if dtype.itemsize < 4 else 1_000_000  # few are the same
     return rng.integers(0, most, tuple(shape)).astype(dtype)
+
+
+def _few_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:
+    """Return numbers that a loop can count up to."""
+    low = 0 if dtype.kind == "u" else -2
+    return (rng.integers(2 * low, 10, tuple(shape)) / 2).astype(dtype)
 
 
 def _extreme_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:

@@ -140,6 +140,7 @@ records:
   pays: {rate: {mean: Person.rate}}
   gaps: {gap: {max: Person.pay - Person.above()}}
   rich: {rows: Person, where: Person.pay / Person.k > 9, fields: [Person.pay]}
+  listed: {rows: Person, fields: [Person.k, Person.rate]}
 """.replace(
     "STEPS\n",
     "".join(f'  step_{n}: {{steps: ["{step}"]}}\n' for n, (step, *_) in enumerate(STEPS)),
@@ -186,6 +187,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.above", {"k": 0}, "zero", "pay / k"),
     ("records.gaps.write", {"k": 0}, "zero", "pay / k"),
     ("records.pays.write", {"k": 0}, "zero", "pay / k"),
+    ("records.listed.write", {"k": 0}, "zero", "pay / k"),
     ("records.rich.write", {"k": 0}, "zero", "Person.pay / Person.k"),
     ("compare", {"k": 0}, "zero", "pay / k"),
     ("pool", {}, "wrap", "settings.fund += 100"),

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ecsgen_testing.kernel_cases import check_kernel
+from ecsgen_testing.kernel_cases import check_kernel, check_table
 
 from ecsgen.config import Backend
 from tests.policies.test_combinations import write
@@ -41,9 +41,12 @@ def test_kernels_do_what_the_interpreter_does(
         package = importlib.import_module(name)
         schema = importlib.import_module(f"{name}.tests.test_world").schema
         assert len(schema.kernels) > 4
-        for kernel in schema.kernels:
-            for seed in seeds:
-                check_kernel(package.Farm, schema, kernel, (2, 9, 33, 33, 33)[seed], seed)
+        for seed in seeds:
+            rows = (2, 9, 33, 33, 33)[seed]
+            for kernel in schema.kernels:
+                check_kernel(package.Farm, schema, kernel, rows, seed)
+            for table in schema.tables:
+                check_table(package.Farm, schema, table, rows, seed)
     finally:
         for module in [module for module in sys.modules if module.split(".")[0] == name]:
             del sys.modules[module]

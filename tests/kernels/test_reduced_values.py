@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from ecsgen_testing.reference.naive_world import World
-from ecsgen_testing.reference.reduced_values import column_values, table_rows
+from ecsgen_testing.reference.reduced_values import column_values
 from ecsgen_testing.reference.run import call
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.world_copy import copied_world, stacked
@@ -208,7 +208,7 @@ def test_reductions_and_tables_read_them(backend: Backend, schema: Schema) -> No
     w.records.rows.write()
     rows = schema.tables["rows"].rows
     assert rows is not None
-    assert len(w.records.rows) == len(table_rows(copy, rows)) > 9
+    assert len(w.records.rows) == len(column_values(copy, rows)) > 9
 
 
 def test_kernels_that_read_them_begin_a_pass(backend: Backend) -> None:

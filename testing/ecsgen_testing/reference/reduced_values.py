@@ -44,14 +44,6 @@ def column_values(world: World, column: Reduction) -> list[Value]:
     return _values_of(world, column, present_actors(world, column.over))
 
 
-def table_rows(world: World, rows: Reduction) -> list[Actor]:
-    """Return the actors that have a line each in a table."""
-    where = _compiled(world.schema, rows).where
-    reading = reading_of(world, rows)
-    actors = present_actors(world, rows.over)
-    return [actor for actor in actors if where(Scope(reading, actor, 0, {}))]
-
-
 def reduced_value(world: World, reduction: Reduction) -> Value:
     """Return the value that a component's reduction has now."""
     sample = _compiled(world.schema, reduction).expression.sample

@@ -118,6 +118,8 @@ class Kernel:
         parts = [part for step in self.steps for part in ast.walk(step)]
         parts += ast.walk(self.where) if self.where else ()
         self.reads_parent = any(map(_is_of_parent, parts))
+        self.computes_passes = any(map(_is_computed_range, parts))
+        """True if a number of passes is no constant."""
 
 
 class Reduction:
@@ -144,12 +146,15 @@ class Table:
         self.columns = {name: Reduction(name, "", column) for name, column in columns}
         self.rows: Reduction | None = None
         """Counts the rows that have a line each."""
+        self.fields: dict[str, Reduction] = {}
+        """Have the values of each row's line, by the names of columns."""
         if "rows" in document:
             where = {"where": document["where"]} if "where" in document else {}
-            counted = {"function": "count", "of": "true", "over": document["rows"], **where}
-            self.rows = Reduction("", "", counted)
-        self.fields: list[str] = document.get("fields", [])
-        """Fields of a row's line, with their components."""
+            of_rows = {"function": "count", "over": document["rows"], **where}
+            self.rows = Reduction("", "", {**of_rows, "of": "true"})
+            for field in document["fields"]:
+                column = field.rpartition(".")[2]
+                self.fields[column] = Reduction(column, "", {**of_rows, "of": field})
 
     @property
     def sources(self) -> list[Reduction]:
@@ -256,6 +261,13 @@ def _is_of_parent(part: ast.AST) -> bool:
     match part:
         case ast.Attribute(ast.Name("parent")):
             return True
+    return False
+
+
+def _is_computed_range(part: ast.AST) -> bool:
+    match part:
+        case ast.Call(ast.Name("range"), bounds):
+            return not all(isinstance(bound, ast.Constant) for bound in bounds)
     return False
 
 
