@@ -43,7 +43,7 @@ def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) ->
     top, boxes = float(_TOP), list[Box]()
     for number, fused in enumerate(passes(calls, world), 1):
         height = 30 + sum(_height(call) + _GAP for call in fused.calls)
-        drawing.panel(_LEFT, top, width + 2 * _GAP, height, _BAND)
+        drawing.box(_LEFT, top, width + 2 * _GAP, height, _BAND, is_panel=True)
         drawing.text(_LEFT + _GAP, top + 20, f"pass {number}: {fused.calls[0].over}", "muted", 12)
         y = top + 30
         for call in fused.calls:

@@ -33,11 +33,15 @@ class Drawing:
         position = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}"'
         self._parts.append(f"<text {position}{anchor}{style}>{escape(words)}</text>")
 
-    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+    def box(
+        self, x: float, y: float, width: float, height: float, colour: str, is_panel: bool = False
+    ) -> None:
+        """Draw a box with a border, or a panel without one, which has round corners."""
         self._reach(x + width, y + height)
+        border, corners = ("", ' rx="6"') if is_panel else (' class="box"', "")
         self._parts.append(
-            f'<rect class="box" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}"'
-            f' height="{height:.1f}" fill="{colour}"/>'
+            f'<rect{border} x="{x:.1f}" y="{y:.1f}" width="{width:.1f}"'
+            f' height="{height:.1f}"{corners} fill="{colour}"/>'
         )
 
     def shape(self, points: Sequence[tuple[float, float]], colour: str) -> None:
@@ -50,14 +54,6 @@ class Drawing:
     def line(self, x: float, y: float, to_x: float, to_y: float) -> None:
         self._reach(max(x, to_x), max(y, to_y))
         self._parts.append(f'<path class="line" d="M{x:.1f},{y:.1f} L{to_x:.1f},{to_y:.1f}"/>')
-
-    def panel(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        """Draw a box without a border, with round corners."""
-        self._reach(x + width, y + height)
-        self._parts.append(
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-            f' rx="6" fill="{colour}"/>'
-        )
 
     def arrow(self, points: list[tuple[float, float]], to_x: float) -> None:
         """Draw lines from point to point, and from the last one to the left, to a head."""
