@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from copy import deepcopy
 from statistics import NormalDist
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,94 +17,24 @@ from ecsgen_runtime.kernels.random_streams import (
     draw_random,
     normal_into,
 )
-from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_testing.reference import random_words
-from ecsgen_testing.reference.run import call
-from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
 from ecsgen.kernels.random_numbers import numbering
 from ecsgen.model import Project
 from ecsgen.model.typed_tree import Draw, walk
 from ecsgen.render.kernel_printers import name_hash
-from tests.reference.world_copy import assert_same, mirrored
-from tests.support.kernel_package import columns_of
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.schema_evolution import loaded, world
 from tests.support.world_package import load, world_package
 
-SCHEMA = """
-component: Body
-fields:
-  speed: "f32[2]"
-  t: f64
-  k: i32
-  own: u64
-  wide: "f64[20]"
-  parted: {type: "f64[3]", split: true}
-kernels:
-  shake:
-    args: {many: i32, key: f32}
-    where: random() < 0.5
-    steps:
-      - speed += normal(2) * 0.5 * key
-      - t = uniform(random(), 2) if random() < 0.3 else uniform(t, 3)
-      - k = i32(randrange(many)) + i32(randrange(k))
-  keyed:
-    key: own
-    steps: ["own += u64(randrange(5))", "speed = random(2)", "wide = uniform(wide, 3)"]
-  parts: {steps: ["part = random(3)", "parted = part + normal(3)", "parted.y = random()"]}
-  bounds:
-    args: {a: u64, b: i8, c: u16}
-    steps:
-      - t = f64(randrange(a))
-      - k = i32(randrange(b))
-      - own = u64(randrange(c) + randrange(7))
-  still: {steps: ["t += 1"]}
----
-component: Node
-hierarchy: {orphans: root}
-fields: {x: f64, y: i64}
-kernels: {grow: {steps: ["x = parent.x + random()", "y = randrange(y)"]}}
----
-component: Spark
-owner: none
-fields: {x: f64}
-kernels: {glow: {steps: ["x = normal()"]}}
----
-component: Item
-instances: many
-ids: true
-partition: {start: active}
-fields: {x: f64}
-kernels: {roll: {rows: all, steps: ["x = random()"]}}
----
-component: Charm
-fields: {luck: f64, own: u64}
----
-component: Spell
-fields: {power: "f32[3]"}
----
-world: Game
-archetypes: {components: [Charm, Spell]}
-queries: {charmed: {all: [Charm]}, both: {all: [Body, Node]}}
-kernels:
-  wane: {over: charmed, steps: ["Charm.luck = random()"]}
-  keep: {over: charmed, key: Charm.own, steps: ["Charm.luck = random()"]}
-  stir: {over: both, where: random() < 0.9, steps: ["Body.t = normal()", "Node.x = random()"]}
-"""
-
-
-BODY = SCHEMA.partition("---")[0]
+SCHEMA = TOPICS["draws"]
 
 
 @pytest.fixture(scope="module")
 def packages() -> list[tuple[Project, ModuleType]]:
     """The package with each backend."""
     return [(load(SCHEMA), world_package(SCHEMA, f"drawing_{b}", b)) for b in BACKENDS]
-
-
-def columns(data: Any, component: Any) -> dict[str, NDArray[Any]]:
-    return {name: np.array(column) for name, column in columns_of(data, component).items()}
 
 
 def filled(package: ModuleType, rows: int) -> Any:
@@ -122,61 +52,6 @@ def filled(package: ModuleType, rows: int) -> Any:
     w.archetypes.create([package.Charm], rows, charm={"own": np.arange(rows)})
     w.archetypes.create([package.Charm, package.Spell], rows)
     return w
-
-
-CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("body", "shake", {"many": 10, "key": 0.25}),
-    ("body", "shake", {"many": -3, "key": 2.0}),
-    ("body", "keyed", {}),
-    ("body", "parts", {}),
-    ("body", "bounds", {"a": 2**63 + 5, "b": -4, "c": 60000}),
-    ("body", "bounds", {"a": 0, "b": 100, "c": 0}),
-    ("body", "still", {}),
-    ("node", "grow", {}),
-    ("spark", "glow", {}),
-    ("item", "roll", {}),
-)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 40])
-def test_both_backends_give_the_same_bits(
-    packages: Any, rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worlds = [filled(package, rows) for _, package in packages]
-    monkeypatch.setattr(Tuning, "block_rows", (8, 8))
-    for w in worlds:
-        w.seed = 12345
-    for module, kernel, arguments in CALLS * 2:
-        for w in worlds:
-            getattr(getattr(w, module), kernel)(**arguments)
-    for kernel in ("wane", "keep", "stir", "wane"):
-        for w in worlds:
-            getattr(w, kernel)()
-    first, other = worlds
-    assert first.seed == other.seed == 12345
-    for module in ("body", "node", "spark", "item"):
-        component = next(c for c in packages[0][0].components if c.module == module)
-        result, wanted = (columns(getattr(w, module).data, component) for w in worlds)
-        for name in wanted:
-            assert result[name].tobytes() == wanted[name].tobytes(), (module, name)
-    for a, b in zip(first.archetypes.chunks(), other.archetypes.chunks(), strict=True):
-        assert a.charm.luck.tobytes() == b.charm.luck.tobytes()
-
-
-@pytest.mark.parametrize("backend", [0, 1])
-def test_as_the_judge_says(packages: Any, backend: int) -> None:
-    """Also what number each draw has, and what is read before a step changes it."""
-    w = filled(packages[backend][1], 33)
-    w.body.seed = 99
-    calls: dict[str, int] = {}
-    for module, kernel, arguments in CALLS:
-        if module == "body":
-            judge = mirrored(SimpleNamespace(entities=w.entities, body=w.body), BODY)
-            judge.seed(99)
-            judge.calls = calls
-            run = call(judge, f"Body.{kernel}", **arguments)
-            getattr(w.body, kernel)(**arguments)
-            assert_same(w, judge, run.kernel)
 
 
 def first_words(name: str, who: Any) -> list[int]:

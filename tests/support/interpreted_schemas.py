@@ -4,6 +4,7 @@ kernel of any schema."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -49,8 +50,10 @@ def world_of(text: str, name: str, backend: Backend) -> Any:
     return getattr(world_package(text, f"{name}_{backend}", backend), read(text).world_name)
 
 
-def check(text: str, name: str, backend: Backend, kernel: str) -> None:
+def check(
+    text: str, name: str, backend: Backend, kernel: str, sizes: Sequence[int] = SIZES
+) -> None:
     """Compare a kernel with the interpreter, in worlds drawn at random."""
     world = world_of(text, name, backend)
-    for seed, rows in enumerate(SIZES):
+    for seed, rows in enumerate(sizes):
         check_kernel(world, read(text), kernel, rows, seed)
