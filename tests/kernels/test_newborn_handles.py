@@ -17,8 +17,14 @@ from ecsgen.config import BACKENDS, Backend
 from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import world_package
 
-CUP = "component: Cup\nowner: none\n"
-SCHEMA = TOPICS["births"].replace(CUP, f"{CUP}growth: {{reserve: 64}}\n")
+KEYS = {
+    "component: Cup\nowner: none\n": "growth: {reserve: 64}\n",
+    "number: {type: i64, ": "unique: true, ",
+}
+"""Where there may be no room, and values that another row has."""
+SCHEMA = TOPICS["births"]
+for place, key in KEYS.items():
+    SCHEMA = SCHEMA.replace(place, place + key)
 FREED = 3000
 """Freed indices: so many that some are reused at once."""
 HOW = "at_once", "in_turns"

@@ -9,10 +9,13 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import numpy as np
 import yaml
-from ecsgen_testing.kernel_cases import check_kernel
+from ecsgen_testing.drawn_worlds import DrawnWorld
+from ecsgen_testing.kernel_cases import KernelComparison, check_kernel
 
 from ecsgen.config import Backend
+from tests.reference.world_comparison import Match
 from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
@@ -32,6 +35,7 @@ IN_LOOPS = {
     for topic in ("vector_functions",)
 }
 """The same steps in a loop of one pass: what is at once then no more is."""
+CHANGES = re.compile(r"\b(spawn|die|destroy|add|remove)\(")
 SIZES = 2, 33, 33
 """How many rows there are, by the seed of a world."""
 
@@ -54,6 +58,22 @@ def check(
     text: str, name: str, backend: Backend, kernel: str, sizes: Sequence[int] = SIZES
 ) -> None:
     """Compare a kernel with the interpreter, in worlds drawn at random."""
-    world = world_of(text, name, backend)
+    world, schema = world_of(text, name, backend), read(text)
     for seed, rows in enumerate(sizes):
-        check_kernel(world, read(text), kernel, rows, seed)
+        check_kernel(world, schema, kernel, rows, seed)
+    has_chunks = any(component.is_chunked for component in schema.components.values())
+    if not has_chunks and CHANGES.search(schema.kernel(kernel).text):
+        for seed, rows in enumerate(sizes):
+            check_changes(world, text, kernel, rows, seed)
+
+
+def check_changes(world: Any, text: str, name: str, rows: int, seed: int) -> None:
+    """Compare who is born and dies, and which components come and go, with what the interpreter
+    makes of it: `check_kernel` leaves that to the library."""
+    schema = read(text)
+    kernel = schema.kernel(name)
+    drawn = DrawnWorld(world, schema, [kernel], np.random.default_rng(seed))
+    drawn.add_rows(rows)
+    keywords = KernelComparison(drawn, kernel, seed).call().keywords
+    given = {key: value for key, value in keywords.items() if not kernel.args[key].is_each}
+    Match(drawn.world, text, seed).play(name, **given)
