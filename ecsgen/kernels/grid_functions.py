@@ -51,13 +51,11 @@ class GridFunctions:
             if component.on is None:
                 message = f"{quote(component.name)} has no cells to stand on"
                 raise KernelError("E810", message, node.args[0], "give it the key 'on'")
-            kind = Type("u64", (), f"id<{component.on.grid}>")
+            kind = tree.id_type(component.on.grid)
             return tree.RandomChoice(kind, "empty", component.name, position_of(node))
         if options:
             return self._choice_where(component, options["where"], node)
-        kind = tree.HANDLE
-        if component.owner == "none":
-            kind = Type("u64", (), f"id<{component.name}>")
+        kind = tree.id_type(component.name) if component.owner == "none" else tree.HANDLE
         return tree.RandomChoice(kind, "any", component.name, position_of(node))
 
     def _choice_where(
@@ -115,7 +113,7 @@ class GridFunctions:
         if position.type.shape != wanted.shape:
             message = f"a place on {quote(grid.name)} is {wanted}, not {position.type}"
             raise KernelError("E804", message, node.args[1])
-        return tree.CellAt(Type("u64", (), f"id<{grid.name}>"), grid.name, position)
+        return tree.CellAt(tree.id_type(grid.name), grid.name, position)
 
     def _type_full(self, node: ast.Call) -> tree.Full:
         check_count("full", node, 2, 2)

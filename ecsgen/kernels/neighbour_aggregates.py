@@ -75,7 +75,7 @@ class NeighbourScope:
         if self.owner_component is not None:
             return tree.NeighbourField(tree.HANDLE, tree.ENTITY, self.owner_component, self.name)
         owner, component = next(iter(self.members.items()))
-        kind = Type("u64", (), f"id<{component.name}>")
+        kind = tree.id_type(component.name)
         if component.grid is not None:
             return tree.NeighbourField(kind, tree.CELL_ID, owner, self.name)
         if not component.ids:
@@ -92,8 +92,7 @@ class NeighbourScope:
             code = "E812" if by_entity else "E820"
             message = f"{quote('link')} alone is the link's id, and {quote(via.name)} has none"
             raise KernelError(code, message, node, "give it ids: true")
-        kind = Type("u64", (), f"id<{via.name}>")
-        return tree.NeighbourField(kind, tree.ID_SLOT, via.name, self.name, True)
+        return tree.NeighbourField(tree.id_type(via.name), tree.ID_SLOT, via.name, self.name, True)
 
     def _require_link(self, node: ast.AST) -> Component:
         if self.via is None:
@@ -126,8 +125,7 @@ class NeighbourScope:
         if len(self.members) > 1 or component.owner == "none" or component.instances == "one":
             return self.itself(node)
         if component.ids:
-            kind = Type("u64", (), f"id<{component.name}>")
-            return tree.NeighbourField(kind, tree.ID_SLOT, owner, self.name)
+            return tree.NeighbourField(tree.id_type(component.name), tree.ID_SLOT, owner, self.name)
         message = f"rows of {quote(component.name)} have nothing to draw random numbers by"
         raise KernelError("E812", message, node, "give it ids: true")
 

@@ -16,6 +16,7 @@ from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
 from ecsgen.kernels.random_numbers import numbering
 from ecsgen.kernels.scope import Scope, make_silent_error
 from ecsgen.kernels.structural_steps import CommandChecker
+from ecsgen.kernels.time_rules import TIME_SIGNS
 from ecsgen.kernels.type_checker import TypeChecker, unsupported
 from ecsgen.kernels.type_rules import (
     Operand,
@@ -32,13 +33,6 @@ ParsedSteps = tuple[SourceText, list[ast.stmt]]
 """A text of the schema, and its statements."""
 
 _I64: Final = Type("i64")
-_TIME_MESSAGES: Final = {
-    "add_times": "+",
-    "subtract_times": "-",
-    "earliest": "min",
-    "latest": "max",
-}
-"""Operations of messages to times, as they are written."""
 _COLUMNS: Final = (tree.ENTITY, tree.CELL_ID, tree.ID_SLOT)
 """Columns that managers keep."""
 
@@ -439,7 +433,7 @@ class StepChecker:
         if self._scope.takes_turns or not isinstance(step.target, tree.ReferencedField):
             return
         node = target_of(statement)
-        operator = _TIME_MESSAGES.get(step.message_operator, step.message_operator)
+        operator = TIME_SIGNS.get(step.message_operator, step.message_operator)
         operator += "=" if operator in ("+", "-") else ""
         line = text.place(node, self._scope.diagnostics).line
         first, first_line = self._operators.setdefault(step.target.text, (operator, line))

@@ -57,7 +57,7 @@ class CommandChecker:
         if component.max_rows:
             message = f"rows of {quote(component.name)} replace others: their ids come with them"
             raise KernelError("E816", message, call, "leave the local out")
-        return Type("u64", (), f"id<{component.name}>")
+        return tree.id_type(component.name)
 
     def _change(self, name: str, call: ast.Call) -> tree.Spawn:
         """Return the component that an entity gets or loses, by default the row's own."""

@@ -58,6 +58,8 @@ _RULES: Final = {
     "!=": _Rule("is_other_time", _COMPARED, _ALIKE),
 }
 _MIRRORED: Final = (">", ">=")
+TIME_SIGNS: Final = {rule.operation: sign for sign, rule in reversed(_RULES.items())}
+"""The sign of each operation on times; of two signs the first one."""
 
 
 def prepare_times(

@@ -28,6 +28,11 @@ HANDLE: Final = Type("u64", (), "entity")
 """The type of entities."""
 
 
+def id_type(component: str) -> Type:
+    """Return the type of ids of a component's rows."""
+    return Type("u64", (), f"id<{component}>")
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A node of the tree, with the type of its value."""

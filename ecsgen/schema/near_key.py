@@ -256,7 +256,7 @@ class _NeighbourhoodBuilder:
         near = NeighbourScope(key.name, kind, members, find_owner_component(members), on, occupants)
         position = tree.FieldValue(Type("u64"), tree.CELL_ID, owner)
         if asking.on is not None:
-            position = tree.FieldValue(Type("u64", (), f"id<{home}>"), asking.on.field, owner)
+            position = tree.FieldValue(tree.id_type(home), asking.on.field, owner)
         radius = self._radius(on_grid=True)
         if radius is None:
             return near, None

@@ -10,6 +10,7 @@ from math import prod
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, TIME_OPERATIONS, Rule
+from ecsgen.kernels.time_rules import TIME_SIGNS
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import FLOATS, SCALARS, Type, promote
 from ecsgen.render.blocks.array_values import (
@@ -60,20 +61,9 @@ UFUNCS: Final = {
     "greatest": "maximum",
     "any": "logical_or",
     "all": "logical_and",
-    "add_times": "add",
-    "subtract_times": "subtract",
-    "multiply_time": "multiply",
-    "divide_times": "divide",
-    "negate_time": "negative",
-    "absolute_time": "absolute",
-    "earliest": "minimum",
-    "latest": "maximum",
-    "is_before": "less",
-    "is_at_most": "less_equal",
-    "is_same_time": "equal",
-    "is_other_time": "not_equal",
 }
-"""Names of ufuncs, where they are not those of the operations."""
+"""Names of ufuncs, where they are not those of the operations; of times by their signs."""
+UFUNCS.update((operation, UFUNCS[sign]) for operation, sign in TIME_SIGNS.items())
 
 IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 

@@ -353,7 +353,7 @@ class GridNeighbours(NeighbourAccess):
         lines, other_cell = [], self.candidate
         if self.on.occupant:
             member = self._member(self.on.owner, other_cell) if self._is_joined else other_cell
-            kind = Type("u64", (), f"id<{self.on.grid}>")
+            kind = tree.id_type(self.on.grid)
             cell_field = self.join.components[self.on.owner].on
             assert cell_field is not None
             column = tree.NeighbourField(kind, cell_field.field, self.on.owner, self.join.near.name)
