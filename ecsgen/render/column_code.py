@@ -539,6 +539,22 @@ def slots_lines(names: Iterable[str]) -> str:
     return collection("__slots__ = ", [literal(name) for name in sorted(names)], 4)
 
 
+class FieldsCode:
+    """Class of values that calls give field by field: a component's, or settings."""
+
+    fields: Sequence[ColumnCode]
+
+    @property
+    def parameters(self) -> list[str]:
+        """Fields as keyword parameters, with their defaults."""
+        return [f"{s.bare_name}: {s.write_type} = {s.default}" for s in self.fields]
+
+    @property
+    def keywords(self) -> list[str]:
+        """Fields as keyword arguments of a call."""
+        return [f"{s.name}={s.bare_name}" for s in self.fields]
+
+
 class BufferCode:
     """Class that holds columns: those of rows, or of cold rows."""
 

@@ -14,6 +14,7 @@ from ecsgen.policies.policy import text_of
 from ecsgen.render.column_code import (
     BufferCode,
     ColumnCode,
+    FieldsCode,
     SplitColumnCode,
     make_column_code,
     make_field_code,
@@ -78,7 +79,7 @@ def split_view(code: ColumnCode) -> list[str]:
     return [f"ArrayField.split({shape}, {literal(first.name)}, {literal(second.name)})"]
 
 
-class ComponentCode(BufferCode):
+class ComponentCode(FieldsCode, BufferCode):
     """Code of a component, for its templates."""
 
     column_makers: ClassVar[tuple[ColumnMaker, ColumnMaker]] = make_column_code, ColumnCode
@@ -276,11 +277,6 @@ class ComponentCode(BufferCode):
         return f"{lookup}(entity)  # raises StaleEntityError"
 
     @property
-    def parameters(self) -> list[str]:
-        """Fields as keyword parameters of one row's values."""
-        return [f"{s.bare_name}: {s.write_type} = {s.default}" for s in self.fields]
-
-    @property
     def checked_fields(self) -> list[ColumnCode]:
         """Fields with checked values: all but objects."""
         return [code for code in self.fields if not code.is_object]
@@ -315,11 +311,6 @@ class ComponentCode(BufferCode):
         """Return a column's default: its field's constant, or the value of a split field's part."""
         is_field = any(code.name == column.name for code in self.fields)
         return column.default if is_field else column.default_literal
-
-    @property
-    def keywords(self) -> list[str]:
-        """Fields as keyword arguments of a call."""
-        return [f"{s.name}={s.bare_name}" for s in self.fields]
 
     def tag_class(self, tag: str) -> str:
         """Return the name of the NamedTuple of the columns with a tag."""

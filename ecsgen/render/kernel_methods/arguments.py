@@ -14,7 +14,7 @@ from ecsgen.model.typed_program import Program, ReductionProgram
 from ecsgen.model.typed_tree import Argument, ReducedValue, SettingValue
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.column_code import ColumnCode
-from ecsgen.render.text.formatting import call
+from ecsgen.render.text.formatting import call, call_line
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import literal
 
@@ -92,9 +92,8 @@ class ArgumentCode:
     def each_line(self, count: str, buffers: list[str]) -> str:
         """Return the statement that checks a value per row; values share no memory with buffers."""
         arguments = [self.constant, self.bare_name, count, *buffers]
-        text = call(f"{self.per_row_local} = each_value", arguments, 8)
-        text += ".view(np.int64)" if self.type.is_time else ""
-        return text.lstrip().replace("\n    ", "\n")
+        text = call_line(f"{self.per_row_local} = each_value", arguments, 8)
+        return f"{text}.view(np.int64)" if self.type.is_time else text
 
 
 class ReadCode(ArgumentCode):

@@ -128,13 +128,6 @@ class AllNeighbours(SpaceNeighbours):
     def offset_now_lines(self, body: RowLoop) -> list[str]:
         return [*self._start_lines(body), *self.offset_lines()] if self.axes else []
 
-    @property
-    def _position(self) -> tree.NeighbourField:
-        position = self.join.near.position
-        return tree.NeighbourField(
-            position.type, position.name, position.owner, self.join.near.name
-        )
-
     def _place(self, axis: int) -> str:
         return self._field_value(self._position).at(axis).text
 

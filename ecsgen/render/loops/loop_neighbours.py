@@ -194,6 +194,12 @@ class SpaceNeighbours(NeighbourAccess):
                 lines.append(f"    {offset} = {offset} - {size} * np.rint({offset} / {size})")
         return lines
 
+    @property
+    def _position(self) -> tree.NeighbourField:
+        """The field with the position of a neighbour."""
+        near, position = self.join.near, self.join.near.position
+        return tree.NeighbourField(position.type, position.name, position.owner, near.name)
+
     def _place(self, axis: int) -> str:
         """Return the expression for a neighbour's position along an axis."""
         return f"{self.positions}[{axis}, {self.candidate}]"
@@ -384,25 +390,17 @@ class LiveNeighbours(SpaceNeighbours):
         row, near = self._builder.row, self.join.near
         position = body.value(near.position)
         if not self._builder.program.takes_turns:  # as before the kernel
-            field = tree.NeighbourField(
-                near.position.type, near.position.name, near.position.owner, near.name
-            )
             own_row = body.row_of(near.position.owner)
-            arrays = self._builder.neighbour_arrays(field)
-            position = self._builder.cells(arrays, field.type, own_row)
+            arrays = self._builder.neighbour_arrays(self._position)
+            position = self._builder.cells(arrays, near.position.type, own_row)
         starts = [f"{start} = {position.at(axis).text}" for axis, start in enumerate(self._starts)]
         arguments = f"{self._cells}, {row}, {join_tuple(self._starts)}, {self.listed}"
         arguments += f", {self.listed_offsets}" if self.listed_offsets else ""
         return [*starts, f"{self.count} = find_neighbours_now({arguments})"]
 
     def offset_now_lines(self, body: RowLoop) -> list[str]:
-        near, sizes = self.join.near, f"{self._cells}.sizes"
-        position, other = body.value(near.position), self._field_value(
-            tree.NeighbourField(
-                near.position.type, near.position.name, near.position.owner, near.name
-            )
-        )
-        lines = []
+        lines, sizes = [], f"{self._cells}.sizes"
+        position, other = body.value(self.join.near.position), self._field_value(self._position)
         for axis, offset in enumerate(self.offsets):
             lines += [
                 f"{offset} = {other.at(axis).text} - {position.at(axis).text}",

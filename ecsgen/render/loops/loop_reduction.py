@@ -20,7 +20,7 @@ from ecsgen.render.loops.scalar_code import (
     wrap_to_type,
     zero_of,
 )
-from ecsgen.render.text.formatting import call, statement
+from ecsgen.render.text.formatting import statement
 from ecsgen.render.text.quoting import literal
 
 
@@ -197,8 +197,7 @@ class LoopReductionMethod(ReductionMethod):
 
     def _call_lines(self, head: str) -> list[str]:
         passed = [parameter.passed for parameter in self._parameters]
-        text = call(f"{head} {self._builder.name}", passed, 8)
-        return [line[8:] for line in text.split("\n")]
+        return statement(f"{head} {self._builder.name}", passed)
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ecsgen.model import SETTINGS, Setting
 from ecsgen.model.columns import field_columns
-from ecsgen.render.column_code import ColumnCode, shows_array
+from ecsgen.render.column_code import ColumnCode, FieldsCode, shows_array
 from ecsgen.render.text.formatting import call, display
 from ecsgen.render.text.jinja_environment import rendered_module
 from ecsgen.render.text.name_shadowing import add_class_placeholder
@@ -49,12 +49,14 @@ class SettingCode(ColumnCode):
         return call(f"{self.bare_name} = {kind}", [self.constant, *self._bounds], 4)
 
 
-class SettingsCode:
+class SettingsCode(FieldsCode):
     """Code of all settings, for their template."""
+
+    fields: list[SettingCode]
 
     def __init__(self, world: str, settings: Sequence[Setting]) -> None:
         self.name = add_class_placeholder(settings_class(world))
-        self.fields: list[SettingCode] = []
+        self.fields = []
         before = 0
         for setting in settings:
             (column,) = field_columns(setting)
@@ -71,16 +73,6 @@ class SettingsCode:
         """Enums that settings have as their types."""
         kinds = (code.scalar_type for code in self.fields if code.is_enum)
         return sorted(set(kinds))
-
-    @property
-    def parameters(self) -> list[str]:
-        """Settings as keyword parameters, with their defaults."""
-        return [f"{f.bare_name}: {f.write_type} = {f.default}" for f in self.fields]
-
-    @property
-    def keywords(self) -> list[str]:
-        """Settings as keyword arguments."""
-        return [f"{f.name}={f.bare_name}" for f in self.fields]
 
 
 def render_settings_module(world: str, settings: Sequence[Setting]) -> str:
