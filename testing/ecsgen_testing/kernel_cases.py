@@ -376,8 +376,8 @@ def compare_reduction(result: Any, function: str, values: Sequence[Value]) -> No
     for k, element in enumerate(np.ravel(result).tolist()):
         elements = [Value(value.type, np.ravel(value.data)[k % count]) for value in values]
         wanted, slack = reduced(function, elements)
-        is_nan = math.isnan(element) and math.isnan(wanted)
-        assert is_nan or slack == math.inf or abs(element - wanted) <= slack
+        is_same = element == wanted or (math.isnan(element) and math.isnan(wanted))
+        assert is_same or slack == math.inf or abs(element - wanted) <= slack
 
 
 class ScheduledCalls:

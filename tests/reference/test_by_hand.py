@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.kernel_cases import compare_reduction
 from ecsgen_testing.reference.grid_geometry import FIRST_CELL as CELL
 from ecsgen_testing.reference.grid_geometry import Grid
 from ecsgen_testing.reference.naive_world import Row, World
-from ecsgen_testing.reference.reduced_values import (
-    column_values,
-    reduced,
-    row_values,
-)
+from ecsgen_testing.reference.reduced_values import column_values, reduced, row_values
 from ecsgen_testing.reference.run import call, step
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.values import value
@@ -512,6 +509,15 @@ def test_reductions(function: str, wanted: float) -> None:
     assert abs(found - wanted) <= max(slack, 1e-15)
     nothing = 0 if function in ("sum", "count") else np.nan
     np.testing.assert_equal(reduced(function, [])[0], nothing)
+
+
+@pytest.mark.parametrize("function", ["max", "sum"])
+def test_infinities_are_the_same(function: str) -> None:
+    values = [value("f64", x) for x in (np.inf, 1)]
+    compare_reduction(np.inf, function, values)
+    if function == "max":
+        with pytest.raises(AssertionError):
+            compare_reduction(-np.inf, function, values)
 
 
 def test_sums_of_integers_wrap() -> None:
