@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -11,7 +11,9 @@ import pytest
 from ecsgen_runtime.kernels.spaces import cell_lists as cells
 from ecsgen_runtime.kernels.spaces import neighbour_search
 from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourSearch as Search
-from ecsgen_testing.spaces import Space, neighbours
+from ecsgen_testing.reference.grid_geometry import Space, square
+from ecsgen_testing.reference.values import typed
+from ecsgen_testing.spaces import neighbours
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -56,19 +58,17 @@ def test_points_among_places(case: Case, seed: int) -> None:
     hidden = np.where(seen, places.T, np.nan).astype(places.dtype)
     points = places[random.permutation(len(places))]
     search = Search(points.T, hidden, radius, wrap)
-    space = Space(radius, wrap, places.dtype)
-    expected = neighbours(space, points, places, seen.tolist())
+    expected = neighbours(radius, wrap, points, places, seen.tolist())
     assert found(*search.neighbours()) == expected
     if is_exact(case):
-        reach = places.dtype.type(radius) * places.dtype.type(radius)
+        space, reach = Space(wrap, len(wrap)), np.square(places.dtype.type(radius))
         ends = (seen & np.isfinite(places).all(1)).nonzero()[0].tolist()
         with np.errstate(all="ignore"):
             for point, rows in zip(points, expected, strict=True):
                 candidates = ends if np.isfinite(point).all() else []
-                near = [
-                    k for k in candidates if space.square(space.offset(point, places[k])) <= reach
-                ]
-                assert sorted(rows) == near
+                ways = [space.offset(typed(point), typed(places[k])) for k in candidates]
+                squares = [square(way).data for way in ways]
+                assert sorted(rows) == [*compress(candidates, np.array(squares) <= reach)]
 
 
 def is_exact(case: Case) -> bool:
@@ -87,7 +87,7 @@ def is_exact(case: Case) -> bool:
 def test_places_among_themselves(case: Case) -> None:
     """A row that asks does not find itself; in many blocks or in one."""
     places, radius, wrap = case
-    expected = neighbours(Space(radius, wrap, places.dtype), places, places, [True] * len(places))
+    expected = neighbours(radius, wrap, places, places, [True] * len(places))
     without = [[row for row in rows if row != k] for k, rows in enumerate(expected)]
     for size in (1, 7, 1 << 15):
         with patch.object(neighbour_search, "_CANDIDATES", size):
@@ -103,8 +103,7 @@ def test_places_among_themselves(case: Case) -> None:
 def test_cells_that_are_too_many(case: Case) -> None:
     """Few keys for many cells: they are numbered anew, and share keys if that is not enough."""
     places, radius, wrap = case
-    space = Space(radius, wrap, places.dtype)
-    expected = neighbours(space, places, places, [True] * len(places))
+    expected = neighbours(radius, wrap, places, places, [True] * len(places))
     for most, sparse in ((1 << 62, 0), (1 << 20, 0), (50_000, 4), (5000, 4)):
         with patch.object(cells, "_MOST", most), patch.object(cells, "SPARSE", sparse):
             search = Search(places.T, places.T.copy(), radius, wrap)

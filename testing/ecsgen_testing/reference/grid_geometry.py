@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from .values import Value, typed
+from .values import Value, dot, typed
 
 FIRST_CELL = 2**32
 """The id of a grid's first cell."""
 Coords = tuple[int, ...]
+_Who = TypeVar("_Who")
 
 
 @dataclass
@@ -100,13 +101,13 @@ def hex_steps(offset: Coords) -> int:
 class Space:
     """A continuous space: offsets in the field's type, and cells a bit wider than a radius."""
 
-    def __init__(self, wrap: tuple[float, ...], axes: int) -> None:
+    def __init__(self, wrap: Sequence[float], axes: int) -> None:
         self._wrap = wrap or (0.0,) * axes
 
     def divide(self, radius: float, kind: np.dtype[Any]) -> None:
         """Divide the space into cells; into one where the radius has no square of its type."""
         with np.errstate(all="ignore"):
-            square = np.square(kind.type(radius))
+            self._limit = square = np.square(kind.type(radius))
         is_square = np.finfo(kind).tiny <= square < math.inf
         least = 1.001 * radius if is_square else math.inf
         self._counts = [max(1, math.floor(size / least)) if size else 0 for size in self._wrap]
@@ -124,11 +125,23 @@ class Space:
     def _wrapped(self, cell: Iterable[int]) -> Coords:
         return tuple(k % n if n else k for k, n in zip(cell, self._counts, strict=True))
 
-    def around(self, cell: Coords) -> list[Coords]:
-        """Return the cells in which neighbours may be, in their order, each once."""
+    def met(
+        self,
+        by_cell: Mapping[Coords | None, Iterable[_Who]],
+        here: Value,
+        place_of: Callable[[_Who], Value],
+    ) -> Iterator[tuple[_Who, Value]]:
+        """Yield who is within the radius of a place, and the way there, by the order of cells."""
+        cell = self.cell(here)
+        if cell is None:
+            return
         steps = product((-1, 0, 1), repeat=len(cell))
-        cells = (self._wrapped(k + s for k, s in zip(cell, step, strict=True)) for step in steps)
-        return list(dict.fromkeys(cells))
+        around = (self._wrapped(k + s for k, s in zip(cell, step, strict=True)) for step in steps)
+        for other in dict.fromkeys(around):
+            for who in by_cell.get(other, ()):
+                offset = self.offset(here, place_of(who))
+                if square(offset).data <= self._limit:
+                    yield who, offset
 
     def offset(self, here: Value, there: Value) -> Value:
         """Return the way from a place to another, the shorter one along wrapped axes."""
@@ -138,3 +151,8 @@ class Space:
         sizes = np.array(self._wrap, o.dtype).reshape(np.shape(o))
         turned = o - sizes * np.rint(o / sizes)
         return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o)[()])
+
+
+def square(offset: Value) -> Value:
+    """Return the square of the distance at an offset."""
+    return dot(offset, offset) if np.ndim(offset.data) else typed(offset.data * offset.data)

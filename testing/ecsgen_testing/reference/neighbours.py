@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .grid_geometry import FIRST_CELL, Coords, Space, hex_steps
+from .grid_geometry import FIRST_CELL, Coords, Space, hex_steps, square
 from .naive_world import Actor, Row, World
 from .schema import Kernel, Near, Reduction, Schema
 from .sight import Sight
-from .values import Value, dot, dtype_of, floating, typed, value
+from .values import Value, dtype_of, floating, typed, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,7 @@ class Hood:
         """Return the square of the distance at an offset; of hexagons, of the number of steps."""
         if self.shape == "hex":
             return value("i64", hex_steps(offset.data.tolist()) ** 2)
-        if offset.data.ndim == 0:
-            return typed(offset.data * offset.data)
-        return dot(offset, offset)
+        return square(offset)
 
     def distance(self, offset: Value) -> Value:
         """Return the distance at an offset."""
@@ -254,7 +252,7 @@ class CellNeighbourhood(SpaceNeighbourhood):
     def __init__(self, sight: Sight, hood: Hood) -> None:
         super().__init__(sight, hood)
         assert hood.near.radius is not None
-        self._radius = radius = sight.radius(hood.near.radius)
+        radius = sight.radius(hood.near.radius)
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
         self._space.divide(radius, dtype_of(hood.sample(sight.world.schema).type))
@@ -273,16 +271,8 @@ class CellNeighbourhood(SpaceNeighbourhood):
             self._enter(row)
 
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
-        here = self._place(row)
-        cell = self._space.cell(here)
-        limit = value(here.type, self._radius).data
-        neighbours: list[Neighbour] = []
-        for around in self._space.around(cell) if cell is not None else ():
-            for other in self._members.get(around, ()):
-                offset = self._space.offset(here, self._place(other))
-                if self._hood.square(offset).data <= limit * limit:
-                    neighbours += self._met(other, actor, offset)
-        return neighbours
+        met = self._space.met(self._members, self._place(row), self._place)
+        return [near for other, offset in met for near in self._met(other, actor, offset)]
 
 
 class Surroundings(Sight):
