@@ -7,9 +7,8 @@ import inspect
 import pickle
 import sys
 import typing
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import pytest
 from ecsgen_runtime.base import fast_typing
 from ecsgen_runtime.base.handles import Entity
 
@@ -131,27 +130,6 @@ def test_a_row_class_is_described_as_typing_does() -> None:
     assert NoDoc.__doc__ == "NoDoc(x, y)"
     assert (NoFields(), NoFields._fields, repr(NoFields())) == ((), (), "NoFields()")
     assert tuple(Many(j=0)) == (*range(9), 0)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda kind: kind(),
-        lambda kind: kind(1, 2, 3, 4),
-        lambda kind: kind(1, mass=2),
-        lambda kind: kind(1, weight=2),
-        lambda kind: kind._make([1]),
-        lambda kind: kind(1)._replace(weight=2),
-        lambda kind: setattr(kind(1), "mass", 2),
-        lambda kind: setattr(kind(1), "weight", 2),
-    ],
-)
-def test_errors_are_those_of_typing(wrong: Any) -> None:
-    with pytest.raises((TypeError, ValueError, AttributeError)) as theirs:
-        wrong(Plain)
-    with pytest.raises(theirs.type) as ours:
-        wrong(Row)
-    assert str(ours.value) == str(theirs.value).replace("Plain", "Row")
 
 
 def test_a_typed_dictionary_is_described_as_typing_does() -> None:
