@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import repeat
 from operator import attrgetter, index
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
@@ -156,28 +157,25 @@ _own: Any = cache(lambda loop, kind: clone_function(loop))
 """Function that clones a loop once for each class of proxies, as `specialised` methods are."""
 
 
-def iter_tracking_proxies(
+def iter_proxies(
     kind: type[ProxyT],
     manager: BaseManager,
-    find: Callable[[Any], Instance],
-    owners: list[Any],
     rows: list[Instance],
+    owners: Iterable[Any] | None = None,
+    find: Callable[[Any], Instance] | None = None,
 ) -> Iterator[ProxyT]:
-    """Iterate over proxies of the present rows, which `find` finds by their owners.
-
-    Rows removed before their turn are skipped.
-    """
-    version = manager.data._version
-    pairs = list(zip(owners, rows, strict=True))
+    """Iterate over proxies of the present rows. `find` finds them by their owners; those removed
+    before their turn are skipped. Without it a structural change is StaleInstanceError."""
+    pairs = zip(owners or repeat(None), rows, strict=False)
     loop: Iterator[ProxyT]
-    loop = _own(_following, kind)(kind, manager, find, pairs, version)
+    loop = _own(_proxies_of, kind)(kind, manager, find, pairs, manager.data._version)
     return loop
 
 
-def _following(
+def _proxies_of(
     kind: type[ProxyT],
     manager: BaseManager,
-    find: Callable[[Any], Instance],
+    find: Callable[[Any], Instance] | None,
     pairs: Iterable[tuple[Any, Instance]],
     version: int,
 ) -> Iterator[ProxyT]:
@@ -185,6 +183,8 @@ def _following(
     for owner, row in pairs:
         now = data._version
         if now != version:
+            if find is None:
+                break
             row = find(owner)
             if row == NIL:
                 continue
@@ -194,32 +194,8 @@ def _following(
         proxy._row = row
         proxy._version = now
         yield proxy
-
-
-def iter_fixed_proxies(
-    kind: type[ProxyT], manager: BaseManager, rows: list[Instance]
-) -> Iterator[ProxyT]:
-    """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
-    loop: Iterator[ProxyT]
-    loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
-    return loop
-
-
-def _standing(
-    kind: type[ProxyT], manager: BaseManager, rows: list[Instance], version: int
-) -> Iterator[ProxyT]:
-    data = manager.data
-    for row in rows:
-        if data._version != version:
-            raise rows_changed(type(manager).__name__)
-        proxy = new_proxy(kind)
-        proxy._manager = manager
-        proxy._owner = None
-        proxy._row = row
-        proxy._version = version
-        yield proxy
     # The last row too: a loop must not pass because there is one row only.
-    if data._version != version:
+    if find is None and data._version != version:
         raise rows_changed(type(manager).__name__)
 
 

@@ -14,7 +14,7 @@ from ...base.callbacks import Dispatch
 from ...base.handles import NIL, Id, IdArray, Instance, Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...managers.manager import BaseManager
-from ...managers.row_proxies import ProxyT, iter_tracking_proxies, proxy_of_id
+from ...managers.row_proxies import ProxyT, iter_proxies, proxy_of_id
 from ...tables.buffers import round_up_rows, split_columns
 from ...tables.columns import Rows, used_rows
 from ...tables.placement import is_integer
@@ -150,9 +150,7 @@ class GridManager(BaseManager):
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the cells; O(n)."""
-        return iter_tracking_proxies(
-            kind, self, self.resolve, list(self), used_rows(self.data).tolist()
-        )
+        return iter_proxies(kind, self, used_rows(self.data).tolist(), list(self), self.resolve)
 
     @property
     def _dispatch(self) -> Dispatch:

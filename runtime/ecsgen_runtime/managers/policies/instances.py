@@ -17,7 +17,7 @@ from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, Write
 from ...values.array_coercion import as_entities
 from ..query_members import QueryListMember, QueryMember
-from ..row_proxies import ProxyT, iter_fixed_proxies
+from ..row_proxies import ProxyT, iter_proxies
 from .chains import (
     LinkUpdates,
     chain_lengths,
@@ -162,7 +162,7 @@ class Many(Mapped):
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows until a structural change; O(n)."""
-        return iter_fixed_proxies(kind, self, used_rows(self.data).tolist())
+        return iter_proxies(kind, self, used_rows(self.data).tolist())
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
         return map(self.row, self.instances(entity))

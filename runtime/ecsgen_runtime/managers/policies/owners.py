@@ -32,7 +32,7 @@ from ...values.field_types import check_values
 from ...values.interchange import TableLike
 from ..manager import Manager
 from ..query_members import QueryMember
-from ..row_proxies import ProxyT, iter_tracking_proxies, new_proxy, proxy_of_id
+from ..row_proxies import ProxyT, iter_proxies, new_proxy, proxy_of_id
 from .ids import IdMethods
 
 _ManagerT = TypeVar("_ManagerT")
@@ -184,7 +184,7 @@ class Owned(Manager):
         data = self.data
         rows = used_rows(data)
         owners = owner_column(data)[rows].tolist()
-        return iter_tracking_proxies(kind, self, self.lookup, owners, rows.tolist())
+        return iter_proxies(kind, self, rows.tolist(), owners, self.lookup)
 
     def check_row_values(self, row: tuple[Any, ...]) -> None:
         check_values(self.CONVERTERS, row)
@@ -430,7 +430,7 @@ class Unowned(IdMethods):
         """Iterate over proxies of the present rows, which follow their ids; O(n)."""
         rows = used_rows(self.data)
         ids = self.id_of_many(rows).tolist()
-        return iter_tracking_proxies(kind, self, self.resolve, ids, rows.tolist())
+        return iter_proxies(kind, self, rows.tolist(), ids, self.resolve)
 
     def _create_many(
         self, count: SupportsIndex, arguments: Mapping[str, Any], table: TableLike | None = None
