@@ -13,6 +13,7 @@ from ..base.handles import NIL, EntityArray, IdArray, RowArray
 from ..managers.policies.networks import Links, Network, ranges_of
 from ..managers.policies.owners import Owned
 from ..tables.columns import owner_column
+from ..tables.placement import joined_ranges
 from ..world.queries.join_rows import JoinRows, member_row_array
 from .random_streams import DrawnWords, streams_of_passes
 from .spaces.neighbour_search import NeighbourPairs
@@ -181,10 +182,7 @@ class LinkedPairs:
         """`chosen`: the rows that ask, if not all."""
         if chosen is not None:
             counts = np.diff(network.starts)[chosen]
-            starts = np.zeros(len(chosen) + 1, np.intp)
-            np.cumsum(counts, out=starts[1:])
-            places = (network.starts[chosen] - starts[:-1]).repeat(counts)
-            places += np.arange(len(places))
+            starts, places = joined_ranges(network.starts[chosen], counts)
             links, owners = network.links[places], network.owners[chosen]
             network = NetworkRows(starts, network.rows[places], links, owners)
         self._network = network

@@ -38,6 +38,16 @@ def apply_writes(writes: Iterable[Write]) -> None:
         column[rows] = values
 
 
+def joined_ranges(starts: RowArray, counts: RowArray) -> tuple[RowArray, RowArray]:
+    """Return where each of k ranges begins among the numbers in all of them, shape (k + 1,), and
+    these numbers: `counts[i]` from `starts[i]` on. O(k + numbers)."""
+    begins = np.zeros(len(counts) + 1, np.intp)
+    np.cumsum(counts, out=begins[1:])
+    numbers = (starts - begins[:-1]).repeat(counts)
+    numbers += np.arange(len(numbers))
+    return begins, numbers
+
+
 # Placements are pure functions over row numbers, with one rule that keeps columns and
 # managers in step: the rows that fill ascending holes ascend.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ...base.errors import short_repr
 from ...base.handles import Neighbours, RowArray
 from ...managers.policies.ids import stale_id_error
-from ...tables.placement import NO_ROWS
+from ...tables.placement import NO_ROWS, joined_ranges
 from ...values.array_coercion import as_entities
 from .grid_layout import HEXAGONAL, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
@@ -68,20 +68,14 @@ def neighbour_cell_pairs(
 def occupant_pairs(pairs: CellPairs, starts: RowArray, rows: RowArray) -> CellPairs:
     """Return pairs of asking cells and the occupants of cells in reach, in order; O(pairs)."""
     askers, cells = pairs
-    low = starts[cells]
-    counts = starts[cells + 1] - low
-    ends = counts.cumsum()
-    positions = np.arange(int(ends[-1]) if len(ends) else 0)
-    positions += (low - (ends - counts)).repeat(counts)
-    return askers.repeat(counts), rows[positions]
+    counts = starts[cells + 1] - starts[cells]
+    return askers.repeat(counts), rows[joined_ranges(starts[cells], counts)[1]]
 
 
 def pairs_to_neighbours(pairs: CellPairs, count: int) -> Neighbours:
     """Return pairs of `count` asking cells as starts and rows."""
     askers, members = pairs
-    starts = np.zeros(count + 1, np.intp)
-    np.cumsum(np.bincount(askers, minlength=count), out=starts[1:])
-    return Neighbours(starts, members)
+    return Neighbours(askers.searchsorted(np.arange(count + 1)), members)
 
 
 def rows_by_cell(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import RowArray
+from ...tables.placement import joined_ranges
 from ..blocks import (
     BlockColumn,
     BlockMemory,
@@ -102,19 +103,14 @@ class NeighbourSearch:
         starts = np.zeros(len(self.asking) + 1, np.intp)
         starts[self.asking + 1] = counts
         np.cumsum(starts, out=starts)
-        shift = starts[self.asking] - (counts.cumsum() - counts)
         rows = np.empty_like(members)
-        rows[np.arange(len(members)) + shift.repeat(counts)] = self.members[members]
+        rows[joined_ranges(starts[self.asking], counts)[1]] = self.members[members]
         return starts, rows
 
     def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> NeighbourPairs:
         """Return the pairs of asking positions and of members in runs, shape (asking, runs)."""
         pairs_of = counts.sum(axis=1)
-        flat = counts.ravel()
-        shift = low.ravel() - flat.cumsum()
-        shift += flat
-        members = shift.repeat(flat)
-        members += np.arange(len(members))
+        _, members = joined_ranges(low.ravel(), counts.ravel())
         asking_positions, member_positions = self.positions
         offset = np.empty((len(asking_positions), len(members)), asking_positions.dtype)
         for axis, (size, half) in enumerate(self._sizes):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...base.handles import Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...tables.columns import Rows, used_among, used_rows
+from ...tables.placement import joined_ranges
 from ...values.array_coercion import is_array_like
 from ...values.field_types import Field
 from ..manager import Manager
@@ -65,8 +66,7 @@ class SortedRows(NamedTuple):
         starts = self.values.searchsorted(cells)
         counts = self.values.searchsorted(cells, "right") - starts
         numbers = np.arange(len(cells)).repeat(counts)
-        before = counts.cumsum() - counts
-        return numbers, self.rows[np.arange(len(numbers)) + (starts - before)[numbers]]
+        return numbers, self.rows[joined_ranges(starts, counts)[1]]
 
 
 class FieldIndex:

@@ -12,6 +12,7 @@ from ...base.handles import EntityArray, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.columns import Rows
+from ...tables.placement import joined_ranges
 from ...values.array_coercion import as_entities
 from ..manager import Manager
 from .owners import known_entities
@@ -201,12 +202,7 @@ def ranges_of(
     counts = links.starts.take(slots + 1, mode="clip")
     counts -= lows
     counts[~has_links] = 0
-    starts = np.zeros(len(handles) + 1, np.intp)
-    np.cumsum(counts, out=starts[1:])
-    lows -= starts[:-1]
-    indices = lows.repeat(counts)
-    indices += np.arange(len(indices))
-    return starts, indices
+    return joined_ranges(lows, counts)
 
 
 def _may_be_born(entities: EntityManagerBase, handles: EntityArray) -> bool:
