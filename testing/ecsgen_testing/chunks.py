@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -32,6 +30,7 @@ from .subject import (
     refuses,
     same,
     skipped_if_full,
+    small_chunks,
 )
 
 
@@ -45,15 +44,6 @@ class Chunked(WorldTests):
 
     def components(self) -> Mapping[str, Subject]:
         return self.members
-
-    def small_chunks(self) -> Any:
-        """Return a patch: worlds made meanwhile have chunks that a few rows fill."""
-        store = self.world().archetypes
-        parts = store.table.parts
-        columns = 1 + sum(len(part.LAYOUT) for part in parts)
-        wide = sum(c.nbytes for part in parts for c in part.LAYOUT)
-        module = sys.modules[type(store).__module__]
-        return patch.object(module, "CHUNK_BYTES", 64 * columns + 4 * wide)
 
     def row_class(self, module: str) -> Any:
         return self.members[module].row
@@ -278,7 +268,7 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.small = self.small_chunks()
+        self.small = small_chunks(self.world())
         self.small.start()
         self.w = self.world()
         self.entities: dict[int, dict[str, Any]] = {}

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
-from unittest.mock import patch
 
 import numpy as np
 from ecsgen_runtime.base.errors import EcsError
@@ -20,6 +18,7 @@ from .reference.neighbours import Hood
 from .reference.schema import SETTINGS, Component, Field, Kernel, Reduction, Schema
 from .reference.values import TIMES, dtype_of, value
 from .reference.world_copy import chunks_of, column_of, columns_of, manager_of, rows_of
+from .subject import small_chunks
 
 Rng: TypeAlias = np.random.Generator
 Source: TypeAlias = Kernel | Reduction
@@ -70,7 +69,7 @@ class DrawnWorld:
         self.names = involved(schema, sources)
         queries = [schema.queries.get(source.over, {}) for source in sources]
         self._excluded = {name for query in queries for name in query.get("none", ())}
-        with _small_chunks(kind):
+        with small_chunks(kind()):
             self.world = kind(**self._shapes())
         self.entities: EntityArray = np.empty(0, np.uint64)
         nears = [(source, near) for source in sources for near in source.near.values()]
@@ -289,19 +288,6 @@ class DrawnWorld:
 def _package(kind: Any) -> Any:
     """Return the generated package of a class."""
     return sys.modules[kind.__module__.rpartition(".")[0]]
-
-
-@contextmanager
-def _small_chunks(kind: Any) -> Iterator[None]:
-    """Give worlds that are made meanwhile archetype chunks that a few rows fill."""
-    store = getattr(kind(), "archetypes", None)
-    if store is None:
-        yield
-        return
-    columns = [column for part in store.table.parts for column in part.LAYOUT]
-    size = 64 * (1 + len(columns)) + 4 * sum(column.nbytes for column in columns)
-    with patch.object(sys.modules[type(store).__module__], "CHUNK_BYTES", size):
-        yield
 
 
 def put_column(manager: Any, field: str, cells: NDArray[Any]) -> None:

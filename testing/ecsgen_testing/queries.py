@@ -20,6 +20,7 @@ from .state_machine import SEARCH
 from .subject import (
     UnlimitedWorldTests,
     shuffle,
+    small_chunks,
 )
 
 Clauses = Mapping[str, tuple[str, ...]]
@@ -257,6 +258,6 @@ class ChunkQueryCases(Defined, Chunked):
     @SEARCH
     @given(st.integers(0, 1 << 32), st.integers(1, 20))
     def test_equal_to_the_definition(self, seed: int, changes: int) -> None:
-        with self.small_chunks():
+        with small_chunks(self.world()):
             w = self.world()
         self.check_changes(w, seed, changes)

@@ -6,8 +6,9 @@ import json
 import math
 import pickle
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
@@ -341,6 +342,16 @@ def handles_with(
         for names in (vars(layout), *layout._globals.values()):
             patches.enter_context(patch.dict(names, numbers))
         yield
+
+
+def small_chunks(world: Any) -> Any:
+    """Return a patch: worlds made meanwhile have chunks of archetypes that a few rows fill."""
+    store = getattr(world, "archetypes", None)
+    if store is None:
+        return nullcontext()
+    columns = [column for part in store.table.parts for column in part.LAYOUT]
+    size = 64 * (1 + len(columns)) + 4 * sum(column.nbytes for column in columns)
+    return patch.object(sys.modules[type(store).__module__], "CHUNK_BYTES", size)
 
 
 def through_pickle(value: Any) -> Any:
