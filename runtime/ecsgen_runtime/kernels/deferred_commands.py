@@ -339,13 +339,10 @@ class DeferredCommands:
 
     def _columns_in_order(self, name: str, numbers: RowArray, positions: RowArray) -> Columns:
         """Return the values of rows of one manager, by statements and positions in batches."""
-        shares: dict[int, _Share] = {
-            number: ((numbers == number).nonzero()[0], positions[numbers == number])
-            for number in np.unique(numbers).tolist()
-        }
+        columns = self._columns(name, len(numbers), _shares(numbers, positions))
         return {
             field: np.broadcast_to(column, (len(numbers), *column.shape[1:]))
-            for field, column in self._columns(name, len(numbers), shares).items()
+            for field, column in columns.items()
         }
 
     def _apply_spawns(self) -> None:
@@ -369,13 +366,8 @@ class DeferredCommands:
                 handles.keep(~is_refused[homes == home])
         numbers, positions = numbers[~is_refused], positions[~is_refused]
         is_owned = np.array([self._is_owned(batch) for batch in self.spawn_batches])[numbers]
-        groups = []
-        for mask in (is_owned, ~is_owned):
-            members, sources = numbers[mask], positions[mask]
-            spawns = {n: (members == n).nonzero()[0] for n in np.unique(members).tolist()}
-            shares = {n: (k, sources[k]) for n, k in spawns.items()}
-            groups += [(len(members), shares)] if shares else []
-        self._create(groups)
+        masks = [mask for mask in (is_owned, ~is_owned) if mask.any()]
+        self._create([(int(mask.sum()), _shares(numbers[mask], positions[mask])) for mask in masks])
 
     def _is_owned(self, batch: SpawnBatch) -> bool:
         """Return True if spawns create entities, and not a row without owner."""
@@ -660,6 +652,12 @@ class BlockCommandBuffer(DeferredCommands):
                 rows_last = column[:count].transpose(*range(1, column.ndim), 0)
                 rows_last[...] = np.concatenate(parts, -1)
         return batch
+
+
+def _shares(numbers: RowArray, positions: RowArray) -> dict[int, _Share]:
+    """Return each statement's share of spawns, by their statements and positions in batches."""
+    spawns = {n: (numbers == n).nonzero()[0] for n in np.unique(numbers).tolist()}
+    return {number: (indices, positions[indices]) for number, indices in spawns.items()}
 
 
 def _set_rows(manager: Owned, rows: RowArray, columns: Columns) -> None:
