@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.tables.columns import used_rows
 from numpy.typing import NDArray
 
 from .naive_world import Row, World
@@ -25,10 +26,8 @@ def manager_of(world: Any, schema: Schema, name: str) -> Any:
 
 def rows_of(manager: Any) -> list[int]:
     """Return the rows that are there; `direct` managers have holes."""
-    present = getattr(manager.data, "present", None)
-    if present is None:
-        return [*range(manager.data.n)]
-    return [int(row) for row in np.flatnonzero(present)]
+    rows: list[int] = used_rows(manager.data).tolist()
+    return rows
 
 
 def column_of(manager: Any, name: str, field: Field) -> NDArray[Any]:

@@ -279,12 +279,6 @@ def distance_along(axes: GridAxes, cell: Any, other: Any, axis: Any) -> Any:
     return apart
 
 
-@jit(forceinline=True)
-def hex_steps(q: Any, r: Any) -> Any:
-    """Return the number of steps between hexagons at an offset in axial coordinates."""
-    return max(abs(q), abs(r), abs(q + r))
-
-
 @jit()
 def hex_offset(axes: GridAxes, cell: Any, other: Any) -> tuple[Any, Any]:
     """Return the offset of fewest steps to another hexagon, the first ascending of several: the
@@ -344,5 +338,6 @@ def make_cell_id(slot: Any, generation: Any) -> Any:
     return np.uint64(generation) << np.uint64(32) | np.uint64(slot)
 
 
+hex_steps: Final[Any] = jit(forceinline=True)(plain.hex_steps)
 compare_nan_lowest: Final = jit(forceinline=True)(plain.compare_nan_lowest)
 compare_nan_highest: Final = jit(forceinline=True)(plain.compare_nan_highest)
