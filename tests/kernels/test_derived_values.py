@@ -13,14 +13,7 @@ from ecsgen.model.reference_schema import component_schema, world_schema
 from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import checked, load, sources, world_package
 
-SCHEMA = TOPICS["derived"] + """\
-records:
-  flock: {hungry: {count: Sheep.hungry}, fast: {max: Sheep.speed, where: Sheep.hungry}}
-  sheep: {rows: Sheep, fields: [energy, hungry, mood, speed], where: Sheep.hungry}
-  all_sheep: {rows: Sheep, fields: [energy, hungry, mood, speed]}
-  heap: {rows: grains, fields: [Dust.sum]}
-  both: {rows: flock, fields: [Sheep.speed, Node.area]}
-"""
+SCHEMA = TOPICS["derived"]
 OF_SETTINGS = """\
 component: Ewe
 fields: {energy: f64, told: f64}

@@ -1,5 +1,5 @@
-"""Values of reductions in kernels, radii, tables and other reductions, on both backends, against
-the reference interpreter."""
+"""Values of reductions: of no rows, in radii and passes, and what tools show of them;
+`interpreted/reduced_values.yaml` has them in kernels, tables and other reductions."""
 
 from __future__ import annotations
 
@@ -9,93 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from ecsgen_testing.reference.naive_world import World
-from ecsgen_testing.reference.reduced_values import column_values
-from ecsgen_testing.reference.run import call
-from ecsgen_testing.reference.schema import Schema
-from ecsgen_testing.reference.world_copy import copied_world, stacked
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model.reference_schema import make_reference_schema, world_schema
+from ecsgen.model.reference_schema import world_schema
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import load, world_package
-
-SCHEMA = """\
-component: Person
-fields: {state: i64, seen: i64, x: f64, at: "f64[2]", out: f64, b: u8}
-space: {field: at}
-reductions:
-  ill: {count: state > 1}
-  total: {sum: b}
-  mean_x: {mean: x}
-  rich: {sum: x, where: x > Person.mean_x()}
-  widest: {max: x}
-  spread: {std: at.x}
----
-component: Hole
-lookup: direct
-fields: {v: f32}
-reductions: {all_v: {sum: v}, least: {min: v}}
----
-component: Part
-partition: {start: active}
-instances: many
-fields: {k: i32, n_: i64, cells: "f32[2]"}
-reductions: {busy: {sum: k}, every: {sum: k, rows: all}, second: {mean: "cells[1]"}}
----
-component: Patch
-grid: {shape: [4, 5]}
-fields: {g: f32, k: i32, r: i64}
-reductions: {high: {sum: k}}
----
-component: Dust
-fields: {z: f64}
----
-world: Town
-archetypes: {components: [Dust]}
-queries: {both: {all: [Person, Hole]}, dusty: {all: [Dust]}}
-kernels:
-  compare:
-    over: Person
-    where: Person.x >= Person.mean_x()
-    steps: |
-      Person.seen = Person.ill() + i64(Person.total())
-      Person.out = Person.rich() * Person.spread()
-  fall_ill:
-    over: Person
-    turns: {by: Person.x * Person.ill()}
-    where: Person.state < Person.ill()
-    steps: ["Person.state = 9", "Person.seen = Person.ill()"]
-  look:
-    over: Person
-    near: Person.widest()
-    steps: ["Person.seen = count()", "Person.out = sum(other.Person.x * Person.mean_x())"]
-  grow:
-    over: Patch
-    near: {radius: Patch.high()}
-    steps: ["Patch.r = count() + i64(Hole.least())"]
-  join:
-    over: both
-    steps: ["Person.out = Hole.all_v() + Part.second() * Part.busy() - Part.every()"]
-  settle: {over: dusty, steps: ["Dust.z = Dust.z + Hole.all_v()"]}
-  draw:
-    over: Person
-    near: {radius: Person.widest()}
-    turns: random
-    steps: ["Person.out += random()"]
-  add_one:
-    over: Person
-    args: {person_ill: i64}
-    steps: ["Person.state += Person.ill() - person_ill"]
-  plain: {over: Person, steps: ["Person.state += 1"]}
-schedule: {step: [plain, add_one, plain]}
-records:
-  herd:
-    ill: {mean: Person.state * Person.ill() + 0 * Part.busy()}
-    tall: {count: Person.x > Person.mean_x()}
-  rows: {rows: Person, where: Person.x > Person.mean_x(), fields: [x]}
-"""
-RUN = ("compare", "fall_ill", "look", "grow", "join", "settle")
 
 
 @pytest.fixture(params=BACKENDS)
@@ -105,7 +24,7 @@ def backend(request: Any) -> Backend:
 
 def town(backend: Backend, count: int = 60) -> Any:
     """A world whose managers have rows of dead entities, holes and inactive rows."""
-    w = world_package(SCHEMA, f"reduced_values_{backend}", backend).Town()
+    w = world_package(TOPICS["reduced_values"], f"reduced_values_{backend}", backend).Town()
     random = np.random.default_rng(3)
     entities = w.spawn(count, dust={"z": 0.5})
     w.person.create_many(
@@ -125,30 +44,7 @@ def town(backend: Backend, count: int = 60) -> Any:
     return w
 
 
-def cells(w: Any, schema: Schema) -> dict[str, bytes]:
-    """All fields of a world."""
-    copy = w if isinstance(w, World) else copied_world(w, schema)
-    names = [(name, f) for name, c in schema.components.items() for f in c.fields]
-    return {f"{name}.{f}": stacked(copy, name, f).tobytes() for name, f in names}
-
-
-@pytest.fixture(scope="module")
-def schema() -> Schema:
-    return Schema(make_reference_schema(load(SCHEMA)))
-
-
-@pytest.mark.parametrize("name", RUN)
-def test_kernels_read_them_as_of_the_call(backend: Backend, schema: Schema, name: str) -> None:
-    """Of all rows, those of the dead included: the value stays while rows write."""
-    w = town(backend)
-    wanted = copied_world(w, schema)
-    call(wanted, name)
-    before = cells(w, schema)
-    getattr(w, name)()
-    assert cells(w, schema) == cells(wanted, schema) != before
-
-
-def test_backends_add_in_the_same_order(schema: Schema) -> None:
+def test_backends_add_in_the_same_order() -> None:
     """Of more rows than are added in their order."""
     worlds = [town(each, 20_000) for each in BACKENDS]
     for w in worlds:
@@ -160,7 +56,7 @@ def test_backends_add_in_the_same_order(schema: Schema) -> None:
 
 
 def test_no_rows(backend: Backend) -> None:
-    w = world_package(SCHEMA, f"reduced_values_{backend}", backend).Town()
+    w = world_package(TOPICS["reduced_values"], f"reduced_values_{backend}", backend).Town()
     w.person.create_many(w.entities.create_many(2), x=-1)
     w.join()
     w.hole.create_many(w.entities.create_many(2))
@@ -195,22 +91,6 @@ def test_a_refused_call_is_not_counted(backend: Backend) -> None:
     assert (worlds[0].person.data.out == worlds[1].person.data.out).all()
 
 
-def test_reductions_and_tables_read_them(backend: Backend, schema: Schema) -> None:
-    w = town(backend)
-    copy = copied_world(w, schema)
-    x = w.person.data.x
-    assert w.person.rich() == pytest.approx(x[x > w.person.mean_x()].sum())
-    herd = schema.tables["herd"].columns
-    w.records.herd.write()
-    values = [value.one for value in column_values(copy, herd["ill"])]
-    assert w.records.herd.ill[0] == pytest.approx(np.mean(values))
-    assert w.records.herd.tall[0] == sum(v.one for v in column_values(copy, herd["tall"]))
-    w.records.rows.write()
-    rows = schema.tables["rows"].rows
-    assert rows is not None
-    assert len(w.records.rows) == len(column_values(copy, rows)) > 9
-
-
 def test_kernels_that_read_them_begin_a_pass(backend: Backend) -> None:
     """Those behind may share it; an argument may be called like the value."""
     w = town(backend)
@@ -229,7 +109,7 @@ def test_kernels_that_read_them_begin_a_pass(backend: Backend) -> None:
 
 
 def test_layout_shows_what_they_read(tmp_path: Any) -> None:
-    (tmp_path / "a.yaml").write_text(SCHEMA, encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(TOPICS["reduced_values"], encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule", "step"]
     shown = CliRunner().invoke(ecsgen, layout).stdout
     _, heading, _, add_one, *_ = shown.splitlines()
@@ -238,7 +118,7 @@ def test_layout_shows_what_they_read(tmp_path: Any) -> None:
 
 
 def test_generated_tests_have_the_reductions_that_kernels_read() -> None:
-    components = world_schema(load(SCHEMA))["components"]
+    components = world_schema(load(TOPICS["reduced_values"]))["components"]
     assert [*components["Person"]["reductions"]] == [
         *("ill", "total", "mean_x", "rich", "widest", "spread")
     ]
