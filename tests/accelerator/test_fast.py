@@ -51,6 +51,23 @@ def test_what_should_be_in_c_is(packages: Packages) -> None:
         assert not find_accelerator(getattr(plain, name))
 
 
+def test_a_field_of_many_columns_is_left_to_python(tmp_path: Path) -> None:
+    """And all others of its component are not."""
+    path = tmp_path / "spread.yaml"
+    path.write_text(
+        'component: Spread\nfields: {heat: f32, apart: {type: "f32[17]", split: true}}\n'
+    )
+    packages = both(path, ("spread", "spread_plain"))
+    for package in packages:
+        spread, _, owners = filled(package, "SpreadManager")
+        spread.set_apart(1, range(17))
+        spread.set_heat(1, 3)
+        spread.destroy(0)
+        assert [spread.heat(0), spread[owners[1]].heat] == [0, 3]
+        assert spread.row(spread.lookup(owners[1])).apart == (*range(17),)
+    assert {"heat", "set_heat", "destroy"} <= find_accelerator(packages[0].SpreadManager).keys()
+
+
 def test_compiled_packages_have_the_same_methods(
     packages: Packages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

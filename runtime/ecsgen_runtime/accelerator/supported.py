@@ -185,11 +185,11 @@ def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
 
 def _parts(name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
     """Return the columns of a field: one, or one for each element, in order; none if its cells
-    lie elsewhere."""
+    lie elsewhere, or in more columns than C has room for."""
     if name in columns:
         return [name]
-    parts = split_columns(name, shape)[: MAX_PARTS + 1]
-    return parts if set(parts) <= set(columns) else []
+    parts = split_columns(name, shape)
+    return parts if len(parts) <= MAX_PARTS and set(parts) <= set(columns) else []
 
 
 def _letter(converter: Any) -> str:
