@@ -160,12 +160,27 @@ class DrawnWorld:
         component = self.schema.components[name]
         first = len(self.manager(name))
         starts = {
-            field: [_distinct(type_, first + k) for k in range(count)]
+            field: [self._distinct(type_, first + k) for k in range(count)]
             for field, type_ in component.unique.items()
         }
         if component.stands:
             starts[component.stands] = self._cells(name, count).tolist()
         return starts
+
+    def _distinct(self, type_: str, number: int) -> Any:
+        """Return a value that no other number gives, if the type has enough."""
+        members = [*self.schema.enums.get(type_, {}).values()]
+        if members:
+            return members[number % len(members)]
+        if type_.startswith("str"):
+            return str(number)[-int(type_[4:-1]) :]
+        if type_.startswith("bytes"):
+            size = int(type_[6:-1])
+            return (number % 256**size).to_bytes(size, "big")
+        if type_ in TIMES:
+            return TIMES[type_].type(number, np.datetime_data(TIMES[type_])[0])
+        dtype = dtype_of(type_)
+        return np.array([number]).astype(dtype).item()
 
     def _cells(self, name: str, count: int) -> NDArray[np.uint64]:
         """Return a cell for each of some new rows, or 0, no more on each than its capacity."""
@@ -313,20 +328,6 @@ def _create_rows(
                 manager.create(*([owner] if component.is_owned else []), **values)
             except EcsError:
                 continue
-
-
-def _distinct(type_: str, number: int) -> Any:
-    """Return a value that no other number gives, if the type has enough."""
-    if type_.startswith("str"):
-        return str(number)
-    if type_.startswith("bytes"):
-        size = int(type_[6:-1])
-        return (number % 256**size).to_bytes(size, "big")
-    if type_ == "bool":
-        return bool(number % 2)
-    if type_ in TIMES:
-        return TIMES[type_].type(number, np.datetime_data(TIMES[type_])[0])
-    return float(number) if type_.startswith("f") else number
 
 
 def any_numbers(dtype: np.dtype[Any], shape: Iterable[int], rng: Rng) -> NDArray[Any]:

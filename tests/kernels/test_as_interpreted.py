@@ -10,7 +10,9 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from ecsgen_testing.drawn_worlds import DrawnWorld
 from ecsgen_testing.kernel_cases import check_reduction, check_table
+from numpy.random import default_rng
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.interpreted_schemas import (
@@ -23,6 +25,7 @@ from tests.support.interpreted_schemas import (
     world_of,
 )
 from tests.support.reference_schemas import read
+from tests.support.world_package import world_package
 
 ALL = TOPICS | IN_TURNS | IN_LOOPS
 
@@ -42,8 +45,34 @@ def test_kernels(backend: Backend, topic: str, kernel: str) -> None:
 def test_reductions_and_tables(backend: Backend, topic: str) -> None:
     world = world_of(ALL[topic], f"interpreted_{topic}", backend)
     schema = read(ALL[topic])
-    reductions = [f"{n}.{one}" for n, c in schema.components.items() for one in c.reductions]
+    reductions = [
+        f"{owner}.{name}" for owner, c in schema.components.items() for name in c.reductions
+    ]
     for (seed, rows), name in product(enumerate(SIZES), reductions):
         check_reduction(world, schema, name, rows, seed)
     for (seed, rows), name in product(enumerate(SIZES), schema.tables):
         check_table(world, schema, name, rows, seed)
+
+
+@pytest.mark.parametrize(
+    ("type_", "most"), [("u8", 256), ("i8", 256), ("bool", 2), ("Mode", 3), ("str[1]", 10)]
+)
+def test_worlds_have_fewer_rows_than_asked_for_where_unique_values_run_out(
+    type_: str, most: int
+) -> None:
+    text = f"""
+enum: Mode
+values: [idle, walk, run]
+---
+component: Body
+fields: {{name: {{type: "{type_}", unique: true}}, x: f64}}
+reductions: {{greatest: {{max: x}}}}
+"""
+    world = world_package(text, f"of_few_{type_[:3]}", "numpy").World
+    schema = read(text)
+    check_reduction(world, schema, "Body.greatest", 2 * most + 9, 0)
+    drawn = DrawnWorld(
+        world, schema, [*schema.components["Body"].reductions.values()], default_rng(0)
+    )
+    drawn.add_rows(20 * most)
+    assert 0 < len(drawn.world.body) <= most
