@@ -146,10 +146,10 @@ def check(subject: Subject, w: Any, kernel: Kernel) -> None:
     call(judge, kernel.name, **arguments(kernel))
     with np.errstate(all="ignore"):
         getattr(w, kernel.name)(**arguments(kernel))
-    found = copied_world(w, schema)
+    actual = copied_world(w, schema)
     for text in subject.fields:
         owner, field = text.split(".")
-        differs = differing(stacked(found, owner, field), stacked(judge, owner, field))
+        differs = differing(stacked(actual, owner, field), stacked(judge, owner, field))
         assert not differs.any(), (text, kernel.steps, np.argwhere(differs)[:3])
 
 

@@ -25,7 +25,7 @@ IN_TURNS = {
     f"{topic}_in_turns": re.sub(r"(over: \w+)(, |\n +)", r"\1\2turns: rows\2", TOPICS[topic])
     for topic in ("additions", "items")
 }
-"""The same kernels, in row order."""
+"""Schemas of the same kernels, in row order."""
 IN_LOOPS = {
     f"{topic}_in_loops": re.sub(
         r"(    steps: \|\n)((?: {6}.*\n)+)",
@@ -34,14 +34,14 @@ IN_LOOPS = {
     )
     for topic in ("vector_functions",)
 }
-"""The same steps in a loop of one pass: what is at once then no more is."""
+"""Schemas of the same steps in a loop of one pass: then nothing is at once any more."""
 CHANGES = re.compile(r"\b(spawn|die|destroy|add|remove)\(")
 SIZES = 2, 33, 33
 """How many rows there are, by the seed of a world."""
 
 
 def kernels(text: str) -> list[str]:
-    """The names of a schema's kernels, those of components behind these."""
+    """Return the names of a schema's kernels, those of components behind these."""
     return [
         f"{document['component']}.{name}" if "component" in document else name
         for document in yaml.load_all(text, yaml.CBaseLoader)
@@ -50,7 +50,7 @@ def kernels(text: str) -> list[str]:
 
 
 def world_of(text: str, name: str, backend: Backend) -> Any:
-    """The class of a schema's world, in a package of this name."""
+    """Return the class of a schema's world, in a package of this name."""
     return getattr(world_package(text, f"{name}_{backend}", backend), read(text).world_name)
 
 
@@ -75,5 +75,5 @@ def check_changes(world: Any, text: str, name: str, rows: int, seed: int) -> Non
     drawn = DrawnWorld(world, schema, [kernel], np.random.default_rng(seed))
     drawn.add_rows(rows)
     keywords = KernelComparison(drawn, kernel, seed).call().keywords
-    given = {key: value for key, value in keywords.items() if not kernel.args[key].is_each}
-    Match(drawn.world, text, seed).play(name, **given)
+    arguments = {key: value for key, value in keywords.items() if not kernel.args[key].is_each}
+    Match(drawn.world, text, seed).play(name, **arguments)
