@@ -16,6 +16,7 @@ import pytest
 from tests.support.fault_injection import Events, is_broken, traced
 from tests.support.manager_state import by_owner
 from tests.support.sharded_package import NAME, Isles, package
+from tests.support.world_package import world_package
 
 NIL = 0xFFFF_FFFF
 Parcel, ParcelError = package.Parcel, package.ParcelError
@@ -371,3 +372,16 @@ def test_readers_see_who_leaves_and_who_arrives() -> None:
     for here, there in readers:
         assert len(there.read().removed) == len(here.read().added) == 1
     assert w.cell.data.k[w.cell.lookup(es[2])] == 70
+
+
+def test_archetypes_have_more_components_than_a_word_has_bits() -> None:
+    names = [f"C{number}" for number in range(66)]
+    text = "".join(f"component: {name}\nfields: {{x: f32}}\n---\n" for name in names)
+    text += f"world: Many\nshards: {{}}\narchetypes: {{components: [{', '.join(names)}]}}\n"
+    many = world_package(text, "many_components")
+    w, other = many.Many(), many.Many(shard=1)
+    both = w.archetypes.create([many.C0, many.C65], n=2, c65={"x": [1, 2]})
+    last = w.archetypes.create([many.C65], n=1, c65={"x": 3})
+    es = other.absorb(w.extract(np.concatenate((last, both)))).tolist()
+    assert [other.archetypes.get(e, many.C65).x for e in es] == [3, 1, 2]
+    assert [other.archetypes.has(e, many.C0) for e in es] == [False, True, True]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import EntityArray
+from ..snapshots.row_migration import number_tables
 from ..tables.buffers import Column
 from ..world.archetypes.archetype_store import ArchetypeStore, ChunkT
 from ..world.archetypes.archetype_table import NO_LOCATION, group_by_archetype
@@ -75,7 +76,6 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     def batches(self, parcel: ParcelBase, parcel_index: ParcelIndex) -> list[Batch]:
         """Check the parcel's rows for chunks, and return them by signature."""
         count = len(parcel_index.entities)
-        bits = np.zeros(count, np.uint64)
         rows: dict[int, NDArray[np.intp]] = {}
         columns: dict[int, list[NDArray[Any]]] = {}
         for component in parcel.plan().chunked:
@@ -86,18 +86,21 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
             positions = parcel_index.of(
                 component.name, parcel_rows.column("entity"), allows_many=False
             )
-            bits[positions] |= np.uint64(1 << number)
             rows[number] = np.full(count, -1)
             rows[number][positions] = np.arange(len(positions))
             columns[number] = [_checked(parcel_rows, c) for c in component.kind.LAYOUT]
+        table_of, firsts = number_tables([each >= 0 for each in rows.values()], count)
         batches = []
-        for signature in np.unique(bits[bits > 0]).tolist():
-            owners = (bits == np.uint64(signature)).nonzero()[0]
+        for table, first in enumerate(firsts.tolist()):
+            numbers = [number for number in rows if rows[number][first] >= 0]
+            if not numbers:
+                continue
+            owners = (table_of == table).nonzero()[0]
             batch_columns = {
                 number: [column[rows[number][owners]] for column in columns[number]]
-                for number in columns
-                if signature >> number & 1
+                for number in numbers
             }
+            signature = sum(1 << number for number in numbers)
             batches.append((signature, parcel_index.entities[owners], batch_columns))
         if batches:
             self._raise_if_locked()

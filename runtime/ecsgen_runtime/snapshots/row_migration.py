@@ -276,7 +276,7 @@ def plan_chunks(
     has_component = {
         n: _rows_of(owner_column, entities, handles) >= 0 for n, owner_column in owners.items()
     }
-    number, firsts = _signatures([*has_component.values()], len(entities))
+    number, firsts = number_tables([*has_component.values()], len(entities))
     few = len(firsts) < _FEW_KEYS  # then it is a radix sort
     order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
     has_any = np.logical_or.reduce([*has_component.values()])
@@ -328,8 +328,9 @@ def _first_of_each(owners: list[EntityArray], handles: HandleRewriter) -> Entity
     return unique_owners
 
 
-def _signatures(having: list[NDArray[np.bool_]], count: int) -> tuple[NDArray[np.intp], RowArray]:
-    """Return the table of each entity, numbered as they are met, and the first entity of each."""
+def number_tables(having: list[NDArray[np.bool_]], count: int) -> tuple[NDArray[np.intp], RowArray]:
+    """Return the table of each entity, numbered as they are met, and the first entity of each;
+    `having`: for each component which of them have it."""
     number = np.zeros(count, np.intp)
     for start in range(0, len(having), _WORD - 1):
         key = number << (_WORD - 1)
