@@ -7,6 +7,7 @@ is a kernel in one of these files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import pytest
@@ -18,8 +19,8 @@ from ecsgen.config import BACKENDS, Backend
 from tests.support.interpreted_schemas import (
     IN_LOOPS,
     IN_TURNS,
-    SIZES,
     TOPICS,
+    WORLDS,
     check,
     kernels,
     world_of,
@@ -36,8 +37,11 @@ ALL = TOPICS | IN_TURNS | IN_LOOPS
     ("topic", "kernel"), [(topic, name) for topic, text in ALL.items() for name in kernels(text)]
 )
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_kernels(backend: Backend, topic: str, kernel: str) -> None:
-    check(ALL[topic], f"interpreted_{topic}", backend, kernel)
+@pytest.mark.parametrize("worlds", [WORLDS[:1], pytest.param(WORLDS[1:], marks=pytest.mark.soak)])
+def test_kernels(
+    backend: Backend, topic: str, kernel: str, worlds: Sequence[tuple[int, int]]
+) -> None:
+    check(ALL[topic], f"interpreted_{topic}", backend, kernel, worlds)
 
 
 @pytest.mark.parametrize("topic", ALL)
@@ -48,9 +52,9 @@ def test_reductions_and_tables(backend: Backend, topic: str) -> None:
     reductions = [
         f"{owner}.{name}" for owner, c in schema.components.items() for name in c.reductions
     ]
-    for (seed, rows), name in product(enumerate(SIZES), reductions):
+    for (seed, rows), name in product(WORLDS, reductions):
         check_reduction(world, schema, name, rows, seed)
-    for (seed, rows), name in product(enumerate(SIZES), schema.tables):
+    for (seed, rows), name in product(WORLDS, schema.tables):
         check_table(world, schema, name, rows, seed)
 
 

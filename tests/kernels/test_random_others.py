@@ -102,7 +102,7 @@ def test_random_kernels_that_see_others(first: int) -> None:
     """Lookups are forgotten in time, messages wait where somebody would notice."""
     schema = kernels_of(valid(30, first))
     for name in kernels(schema):
-        check(schema, f"random_others_{first}", "numpy", name, sizes=(17,))
+        check(schema, f"random_others_{first}", "numpy", name, worlds=((0, 17),))
 
 
 FOLLOWING = """\
