@@ -41,7 +41,8 @@ SEVERAL_BLOCKS: Final = 2500
 SMALL_BLOCKS: Final = partial(Tuning.override, block_rows=(8, 8))
 """Lets kernels take few rows in several blocks."""
 _INEXACT: Final = re.compile(
-    r"\b(exp|log|log2|log10|sin|cos|tan|asin|acos|atan2|sinh|cosh|tanh|hypot)\(|\*\*"
+    r"\b(exp|log|log2|log10|sin|cos|tan|asin|acos|atan2|sinh|cosh|tanh|hypot|unit|angle|rotate)\("
+    r"|\*\*"
 )
 """Functions that may differ in their last bits."""
 
