@@ -112,7 +112,7 @@ class KernelComparison:
         self.world, self.schema, self.kernel = drawn.world, drawn.schema, kernel
         self.holder = drawn.manager(self.kernel.home) if self.kernel.home else drawn.world
         """Has the kernel as a method."""
-        self.is_exact = _INEXACT.search(_with_named(drawn.schema, self.kernel.text)) is None
+        self.is_exact = is_exact(drawn.schema, self.kernel.text)
 
     def call(self, rows: list[int] | None = None, named: Any = None) -> Call:
         """Return arguments for all rows or some; `named`: how the call names these."""
@@ -219,6 +219,11 @@ def compare_worlds(names: Sequence[str], actual: World, wanted: World, is_exact:
         for field in actual.schema.components[name].fields:
             cells, wanted_cells = stacked(actual, name, field), stacked(wanted, name, field)
             assert same_cells(cells, wanted_cells, is_exact), f"{name}.{field}"
+
+
+def is_exact(schema: Schema, text: str) -> bool:
+    """Return whether the interpreter has a text's values to the bit."""
+    return _INEXACT.search(_with_named(schema, text)) is None
 
 
 def _with_named(schema: Schema, text: str) -> str:
@@ -366,9 +371,8 @@ def check_table(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> N
         assert len(lines) == len(column_values(copy, table.rows))
     for field, values in table.fields.items():
         wanted = [value.one for value in column_values(copy, values)]
-        is_exact = _INEXACT.search(_with_named(schema, values.text)) is None
-        cells = columns[field]
-        assert same_cells(cells, np.array(wanted, cells.dtype), is_exact), field
+        cells, exact = columns[field], is_exact(schema, values.text)
+        assert same_cells(cells, np.array(wanted, cells.dtype), exact), field
 
 
 def compare_reduction(result: Any, function: str, values: Sequence[Value]) -> None:
