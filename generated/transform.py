@@ -503,7 +503,9 @@ class TransformManager(Direct, Gc):
             if not _present.any():
                 continue
             _tmp[...] = translation
-            _parts.append(np.add.reduce(_tmp[..., _present], axis=-1, dtype=np.float64))
+            _parts.append(
+                np.add.reduce(_tmp.compress(_present, -1), axis=-1, dtype=np.float64)
+            )
         _result: tuple[float, float, float] = combine_means(_parts, len(self), (3,))
         return _result
 

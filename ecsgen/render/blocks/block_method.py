@@ -201,12 +201,14 @@ class BlockReductionMethod(ReductionMethod):
         reduced = emit.value(self.value)
         if reduced.layout in (ElementOrder.UNIFORM, ElementOrder.TOGETHER):
             reduced = emit.copied(reduced.held, kind_of(type_))
-        values = f"{reduced.text}[..., {mask}]" if mask else reduced.text
         if self._counts:
             emit.write(f"_matching += int(np.count_nonzero({mask}))")
         if self.function == "count":
-            emit.write(f"_parts.append(np.count_nonzero({values}))")
+            both = f"{reduced.text} & {mask}" if mask else reduced.text
+            emit.write(f"_parts.append(np.count_nonzero({both}))")
             return
+        # many times as fast as an index
+        values = f"{reduced.text}.compress({mask}, -1)" if mask else reduced.text
         if self.is_of_all:
             emit.run("_parts.append", f"np.array({values}, np.float64)")
             return

@@ -139,7 +139,8 @@ def _linked_rows(
     if not is_asked.all():
         ends = np.zeros(len(indices) + 1, np.intp)
         np.cumsum(is_asked, out=ends[1:])
-        starts, numbers, link_rows = ends[starts], numbers[is_asked], link_rows[is_asked]
+        starts, numbers = ends[starts], numbers.compress(is_asked)
+        link_rows = link_rows.compress(is_asked)
     return NetworkRows(starts, numbers, link_rows, owners.copy(), ask_each_other)
 
 

@@ -187,7 +187,7 @@ class ValuesReduction:
         """Add the values of n rows."""
         end = self._end + n
         if where is not None:
-            values = np.broadcast_to(values, n)[np.broadcast_to(where, n)]
+            values = np.broadcast_to(values, n).compress(np.broadcast_to(where, n))
             end = self._end + len(values)
         self._values[self._end : end] = values
         self._end = end

@@ -153,9 +153,9 @@ class Messages:
         self._deliver(rows, values)
 
     def _deliver(self, rows: RowArray, values: NDArray[Any]) -> None:
-        sent = rows != NIL
-        if not sent.all():
-            rows, values = rows[sent], values[..., sent]
+        sent = (rows != NIL).nonzero()[0]  # a random mask takes several times as long
+        if len(sent) < len(rows):
+            rows, values = rows.take(sent), values.take(sent, axis=-1)
         if len(rows) == 0:
             return
         for element in np.ndindex(self._column.shape[:-1]):
@@ -163,9 +163,9 @@ class Messages:
             if self._ufunc is None:
                 cells[rows] = sent_values
             elif self._ufunc is np.logical_or:  # five times as fast as its `at`
-                cells[rows[sent_values]] = True
+                cells[rows.compress(sent_values)] = True
             elif self._ufunc is np.logical_and:
-                cells[rows[~sent_values]] = False
+                cells[rows.compress(~sent_values)] = False
             elif self._ufunc is np.add or self._ufunc is np.subtract:
                 self._ufunc.at(cells, rows, sent_values)
             else:

@@ -212,7 +212,7 @@ class NeighbourPairs:
     def _only(self, chosen: RowArray) -> NeighbourPairs:
         known = self.found
         members = known.start + chosen if isinstance(known, slice) else known[chosen]
-        arrays = self.who[chosen], members, self.offset[:, chosen]
+        arrays = self.who[chosen], members, self.offset.take(chosen, axis=1)
         indices = chosen if self._indices is None else self._indices[chosen]
         return NeighbourPairs(self.asking, *arrays, self.square[chosen], indices)
 
@@ -220,7 +220,7 @@ class NeighbourPairs:
         """Return the values of these pairs, shape (*shape, pairs)."""
         pair_values = np.asarray(values)
         if self._indices is not None and pair_values.shape[-1:] not in ((), (1,)):
-            pair_values = pair_values[..., self._indices]
+            pair_values = pair_values.take(self._indices, axis=-1)
         pairs_shape = *shape, len(self.who)
         is_whole = pair_values.shape == pairs_shape
         return pair_values if is_whole else np.broadcast_to(pair_values, pairs_shape)
@@ -267,7 +267,8 @@ class NeighbourPairs:
         if values is True:
             out[...] = self.counts
         else:
-            out[...] = np.bincount(self.who[self._pair_values(values)], minlength=len(out))
+            askers = self.who.compress(self._pair_values(values))
+            out[...] = np.bincount(askers, minlength=len(out))
 
     def sum(self, values: Any, out: NDArray[Any]) -> None:
         """Write sums: of floats in f64, in order; of integers in 64 bits, which wrap."""
@@ -315,7 +316,7 @@ class NeighbourPairs:
         askers = self.who[pairs]
         is_first = np.ones(len(askers), np.bool_)
         np.not_equal(askers[1:], askers[:-1], out=is_first[1:])
-        nearest: RowArray = pairs[is_first]
+        nearest: RowArray = pairs.compress(is_first)
         return nearest
 
     def _added(self, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -171,7 +171,7 @@ def hidden_rows(rows: RowArray, *parts: tuple[slice | JoinRows, int]) -> RowArra
     is_hidden = np.zeros(len(rows), np.bool_)
     for member, active in parts:
         is_hidden |= member_row_array(member) >= active
-    return rows[is_hidden]
+    return rows.compress(is_hidden)
 
 
 def merged_rows(parts: list[FoundRows]) -> RowsOrSlice:
