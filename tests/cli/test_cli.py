@@ -34,21 +34,32 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def imported(*commands: str, cwd: Path) -> set[str]:
-    """The top-level packages that some commands import."""
-    code = (
-        "import sys\nfrom ecsgen.cli import main\n"
-        f"for command in {commands!r}:\n"
-        "    try: main([command])\n"
-        "    except SystemExit as end: assert end.code == 0, end.code\n"
-        "print('\\nIMPORTED', *{name.partition('.')[0] for name in sys.modules})"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+REPORTING = """
+import sys
+from ecsgen.cli import main
+
+def run(command):
+    try:
+        main([command])
+    except SystemExit as end:
+        assert end.code == 0, end.code
+    print("\\nIMPORTED", *{name.partition(".")[0] for name in sys.modules})
+"""
+HEAVY = {"black", "hypothesis", "jinja2", "numpy", "pydantic", "pytest", "yaml"}
+
+
+def imported(code: str, cwd: Path) -> list[set[str]]:
+    """Return which heavy packages are there after each command that some code runs."""
     ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", REPORTING + code],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
     )
     assert ended.returncode == 0, ended.stderr
-    return set(ended.stdout.rpartition("IMPORTED")[2].split())
+    lines = ended.stdout.splitlines()
+    return [HEAVY & {*line.split()} for line in lines if line.startswith("IMPORTED")]
 
 
 def test_validate(folder: Path) -> None:
@@ -117,19 +128,25 @@ def test_version_and_usage(tmp_path: Path) -> None:
 
 
 def test_what_commands_import(folder: Path) -> None:
-    heavy = {"black", "hypothesis", "jinja2", "numpy", "pydantic", "pytest", "yaml"}
-    assert imported("validate", cwd=folder) & heavy == {"pydantic", "yaml"}
-    assert imported("build", cwd=folder) & heavy == {"jinja2", "pydantic", "yaml"}
+    other = SCHEMA.replace("A mass.", "Another mass.")
+    long = other.replace("PointMass", "PointMass" * 7)  # makes a line too long
+    code = f"""
+run("validate")
+run("build")
+for text in {[other, long]!r}:
+    with open("schemas/point_mass.yaml", "w") as file:
+        file.write(text)
+    run("build")
+"""
+    validated, built, *again = imported(code, cwd=folder)
+    assert validated == {"pydantic", "yaml"}
+    assert built == again[0] == {"jinja2", "pydantic", "yaml"}
+    assert "black" in again[1]
+    [module] = (folder / "generated").glob("point_mass*.py")
+    assert "Another mass." in module.read_text(encoding="utf-8")
     # In step: nothing but digests.
-    assert imported("build", "check", "diff", cwd=folder) & heavy == set()
-    schema = SCHEMA.replace("A mass.", "Another mass.")
-    (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
-    assert "black" not in imported("build", cwd=folder)
-    assert "Another mass." in (folder / "generated" / "point_mass.py").read_text(encoding="utf-8")
-    # A name that makes a line too long.
-    schema = SCHEMA.replace("PointMass", "PointMass" * 7)
-    (folder / "schemas" / "point_mass.yaml").write_text(schema, encoding="utf-8")
-    assert "black" in imported("build", cwd=folder)
+    code = 'for command in ("build", "check", "diff"): run(command)'
+    assert imported(code, cwd=folder) == [set(), set(), set()]
 
 
 def without(package: str, folder: Path, kept_file: str = "") -> dict[str, str]:
@@ -180,16 +197,17 @@ def test_ctrl_c_while_ecsgen_is_imported_is_130(program: tuple[str, str], folder
 
 def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     environment = without("black", tmp_path_factory.mktemp("site"), kept_file="black")
-    for command, says in (("build", "written"), ("check", "in step")):
-        done = subprocess.run(
-            [sys.executable, "-S", "-m", "ecsgen", command],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        assert says in done.stdout + done.stderr
+    code = REPORTING + 'run("build"); run("check")'
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "written" in done.stdout
+    assert "in step" in done.stdout
     assert run("check", cwd=folder).returncode == 0
 
 
@@ -253,8 +271,9 @@ def test_builds_of_one_folder_wait_for_each_other(folder: Path) -> None:
 def test_there_is_no_output(folder: Path) -> None:
     both = ">&- 2>&-"
     for arguments, status, ways in (
-        (["check"], 1, (">&-", "2>&-", both)),
         (["build"], 0, (both,)),
+        (["check"], 0, (">&-", both)),
+        (["check", "--wrong"], 2, ("2>&-",)),
         (["check", "--format", "json"], 0, (">&-",)),
     ):
         command = shlex.join([sys.executable, "-m", "ecsgen", *arguments])

@@ -39,6 +39,7 @@ SOAK = {
     "test_both_ways.py": "more_policies|compiled|farm|differs.*(shipped|numba)|library.*numba",
     "test_chunk_kernels.py": "compiled",
     "test_cli.py": r"any_encoding.*[12]\]",
+    "test_cli_warm.py": "second_time",
     "test_combinations.py": r"every_combination.*\[[2-9]",
     "test_despawned_rows.py": "its_id.*numba-(at_once|random)|sheep.*numba-(lookup: [dh]|[dhp])",
     "test_docs.py": r"walk\[(a-model|sweeps)|pass_mypy",
