@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen as command
+from tests.support.generated_package import build
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,23 +78,22 @@ def test_particles(checkout: Path) -> None:
 
 
 def test_an_ecosystem_goes_on_from_a_file(checkout: Path) -> None:
+    """And the same seed gives the same land, in one go or in two."""
+
     def played(*arguments: str) -> None:
         done = run(checkout, "ecosystem.py", *arguments, "--svg", "land.svg")
         assert done.returncode == 0, done.stderr
 
-    played("--ticks", "60", "--save", "whole.snap")
-    played("--ticks", "25", "--save", "half.snap")
-    played("--ticks", "35", "--resume", "half.snap", "--save", "both.snap")
+    played("--ticks", "40", "--save", "whole.snap")
+    played("--ticks", "15", "--save", "half.snap")
+    played("--ticks", "25", "--resume", "half.snap", "--save", "both.snap")
     assert (checkout / "both.snap").read_bytes() == (checkout / "whole.snap").read_bytes()
 
 
 def test_ecosystem(checkout: Path) -> None:
-    pictures = []
-    for name in ("first.svg", "second.svg"):
-        done = run(checkout, "ecosystem.py", "--ticks", "150", "--svg", str(checkout / name))
-        assert done.returncode == 0, done.stderr
-        pictures.append((checkout / name).read_text(encoding="utf-8"))
-    assert pictures[0] == pictures[1]  # the same seed
+    picture = checkout / "first.svg"
+    done = run(checkout, "ecosystem.py", "--ticks", "150", "--svg", str(picture))
+    assert done.returncode == 0, done.stderr
 
     pattern = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
     rows = re.findall(pattern, done.stdout, re.MULTILINE)
@@ -104,7 +104,7 @@ def test_ecosystem(checkout: Path) -> None:
     assert families
     assert int(families[1]) >= 3
 
-    svg = ET.fromstring(pictures[0])
+    svg = ET.parse(picture).getroot()
     assert len(svg.findall("{http://www.w3.org/2000/svg}polyline")) == 2
 
 
@@ -130,7 +130,8 @@ def test_epidemic(checkout: Path) -> None:
     assert ill[0] == 10
     assert max(ill) > 100
     assert int(rows[-1][2]) > 1000
-    assert run(checkout, *arguments, "--seed", "2").stdout != first.stdout
+    other = run(checkout, *arguments, "--days", "20", "--seed", "2").stdout.splitlines()
+    assert not {*other[2:]} & {*first.stdout.splitlines()}
 
 
 SCRIPTS = ("solar_system.py", "particles.py", "ecosystem.py", "flock.py", "epidemic.py")
@@ -145,18 +146,16 @@ def test_without_a_package(script: str, tmp_path: Path) -> None:
 
 
 def test_sweep(checkout: Path) -> None:
-    """Neighbours are the more alike the more everybody wants it; a second call repeats no run."""
-    model = ["build", str(ROOT / "examples" / "models" / "schelling")]
-    result = CliRunner().invoke(command, [*model, "-o", str(checkout / "build/schelling_model")])
-    assert result.exit_code == 0, result.output
-    size = ("--side", "10", "--steps", "6", "--replicates", "2")
+    """Neighbours are the more alike the more everybody wants it."""
+    build(ROOT / "examples" / "models" / "schelling", checkout / "build" / "schelling_model")
+    size = ("--side", "10", "--steps", "6", "--replicates", "1")
     files = ("--path", "runs.jsonl", "--picture", "sweep.svg")
-    first, second = (run(checkout, "sweep.py", *size, *files) for _ in range(2))
-    assert first.returncode == 0, first.stderr
-    assert first.stdout == second.stdout
-    assert "54 of 54 runs, 54 of them before" in second.stderr
-    assert first.stdout.startswith("54 runs, 0 errors\n")
-    rows = re.findall(r"^ +(\d) +([\d.]+) +([\d.]+)$", first.stdout, re.MULTILINE)
+    done = run(checkout, "sweep.py", *size, *files)
+    assert done.returncode == 0, done.stderr
+    assert "27 of 27 runs" in done.stderr
+    assert (checkout / "runs.jsonl").exists()
+    assert done.stdout.startswith("27 runs, 0 errors\n")
+    rows = re.findall(r"^ +(\d) +([\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
     alike = [float(number) for _, number, _ in rows]
     assert len(alike) == 9
     assert alike[0] < alike[2] < alike[4]

@@ -89,7 +89,7 @@ SOAK = {
     "test_source.py": r"quickly\[text8-.*True",
     "test_sweep_executors.py": "dask",
     "test_sweep_journal.py": r"middle\[[^05]",
-    "test_sweep_processes.py": "thousands",
+    "test_sweep_processes.py": "thousands|1000000",
     "test_turn_cells.py": r"moves\[wrap([1-9]-(True|False-True)|[123]-)",
     "test_turns.py": "test_kernels.numba",
     "test_wheel.py": "",

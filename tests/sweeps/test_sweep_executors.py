@@ -47,16 +47,16 @@ def test_threads_take_any_function() -> None:
 def test_a_pool_that_breaks_loses_what_is_not_back(tmp_path: Path) -> None:
     """A pool of the standard library breaks as a whole; a second call does the rest."""
     path = tmp_path / "runs.jsonl"
-    parameters = {"folder": [str(tmp_path)], "number": range(20)}
+    parameters = {"folder": [str(tmp_path)], "number": range(6)}
     for call in range(10):
-        with spawning(2) as executor:
+        with spawning(1) as executor:
             s = sweep(sweep_models.dies, parameters, executor=executor, path=path, progress=False)
-        assert len(s) + len(s.errors) == 20
+        assert len(s) + len(s.errors) == 6
         assert all("BrokenProcessPool" in error.traceback for error in s.errors)
         assert bool(s.errors) or call > 0
         if not s.errors:
             break
-    assert len(s) == 20
+    assert len(s) == 6
     assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False, stale="keep"))
 
 
