@@ -31,9 +31,8 @@ SCHEMAS: Final = ("tests/sharded.yaml", "tests/more_policies.yaml", "tests/compi
 
 def listing() -> str:
     """Return the number and the lines, as they are now."""
-    modules = generated()
-    words = {word for module in modules for word in _words(module)}
-    library, names = _Library(words), {name for module in modules for name in _imported(module)}
+    nodes = [node for module in generated() for node in ast.walk(module)]
+    library, names = _Library({*_words(nodes)}), {*_imported(nodes)}
     lines = {line for name in names for line in library.of(*name)}
     return "\n".join([f"interface {ecsgen_runtime.INTERFACES[-1]}", *sorted(lines), ""])
 
@@ -53,9 +52,9 @@ def generated() -> list[ast.Module]:
     ]
 
 
-def _words(module: ast.Module) -> Iterator[str]:
+def _words(nodes: list[ast.AST]) -> Iterator[str]:
     """Yield what may be a member of a class: attributes, and what classes define."""
-    for node in ast.walk(module):
+    for node in nodes:
         if isinstance(node, ast.Attribute):
             yield from [node.attr] * (not node.attr.startswith("__"))
         elif isinstance(node, ast.ClassDef):
@@ -66,8 +65,8 @@ def _words(module: ast.Module) -> Iterator[str]:
                     yield part.target.id
 
 
-def _imported(module: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(module):
+def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(INSTALLED_LIBRARY):
             names = [alias.name for alias in node.names]
             for name in exported.__all__ if names == ["*"] else names:
@@ -87,8 +86,7 @@ class _Library:
             case ast.FunctionDef():
                 yield f"{module}.{_signature(node)}"
             case ast.ClassDef():
-                members = (_member(part) for part in node.body)
-                used = [text for word, text in members if word in self._words]
+                used = [_shown(part) for part in node.body if _member(part) in self._words]
                 bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
                 yield f"{module}.{name}({', '.join(bases)}): {', '.join(sorted(used))}"
                 for base in bases:
@@ -118,19 +116,24 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
             node.module = f"{above}.{node.module or ''}".strip(".")
             statements |= {alias.asname or alias.name: node for alias in node.names}
         else:
-            statements |= {word: node for word in [_member(node)[0]] if word}
+            statements |= {word: node for word in [_member(node)] if word}
     return statements
 
 
-@cache
-def _member(node: ast.stmt) -> tuple[str, str]:
-    """Return the name that a statement defines, and how it is shown; of others, empty texts."""
+def _member(node: ast.stmt) -> str:
+    """Return the name that a statement defines; of others, an empty text."""
     match node:
-        case ast.FunctionDef():
-            return node.name, _signature(node)
+        case ast.FunctionDef(name=name):
+            return name
         case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
-            return name, name
-    return "", ""
+            return name
+    return ""
+
+
+@cache
+def _shown(node: ast.stmt) -> str:
+    """Return the line of a member: of a method its signature."""
+    return _signature(node) if isinstance(node, ast.FunctionDef) else _member(node)
 
 
 def _signature(node: ast.FunctionDef) -> str:
