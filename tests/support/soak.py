@@ -58,6 +58,7 @@ SOAK = {
     "test_hostile_files.py": r"full_standard.*([12]-1?|0-1|3-)\]",
     "test_how_do_i_say.py": "numba",
     "test_init.py": "test_what_it_writes_works",
+    "test_inspector_fields_page.py": "size[02]-dark|size1-light",
     "test_judge.py": r"(turns|of_the_world)\[[1-9]|nearly_0.*5e19.*numba",
     "test_kernels_edges.py": r"numba-((pairs|one)_0_[1-9]|lit|two|ass.*_[1-9]_)|pairs_0_\d{4}",
     "test_kernels_exact.py": r"random_compiled_kernels|trees\[\d+-[235]\]",
