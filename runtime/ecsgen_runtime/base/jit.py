@@ -70,9 +70,11 @@ def _in_python(function: Any) -> Any:
 
 
 def _typed(value: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(_typed, value))
-    return _TYPES.get(type(value), lambda same: same)(value)
+    kind = type(value)
+    if kind in _TYPES:
+        return _TYPES[kind](value)
+    is_named = isinstance(value, tuple) and hasattr(value, "_fields")
+    return kind(*map(_typed, value)) if is_named else value
 
 
 _TYPES: Final[dict[type, Any]] = {int: np.int64, float: np.float64}
