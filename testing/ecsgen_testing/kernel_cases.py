@@ -117,12 +117,13 @@ class KernelComparison:
     def call(self, rows: list[int] | None = None, named: Any = None) -> Call:
         """Return arguments for all rows or some; `named`: how the call names these."""
         kernel = self.kernel
-        copy = copied_world(self.world, self.schema)
-        actors = copy.actors(kernel.over)
-        if not kernel.home and kernel.over in self.schema.components:
-            actors = [actor for actor in actors if actor[kernel.over].is_active]
-        used = rows_of(self.holder) if kernel.home else [*range(len(actors))]
-        count = self.holder.data.n if kernel.home else len(actors)
+        if kernel.home:
+            used, count = rows_of(self.holder), self.holder.data.n
+        else:
+            actors = copied_world(self.world, self.schema).actors(kernel.over)
+            if kernel.over in self.schema.components:
+                actors = [actor for actor in actors if actor[kernel.over].is_active]
+            used, count = [*range(len(actors))], len(actors)
         places = None if rows is None else [used.index(row) for row in rows]
         if rows is not None or kernel.turns == "given":  # holes have no turns
             count = len(used if rows is None else rows)

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .values import Value, dot, typed
 
@@ -103,6 +104,7 @@ class Space:
 
     def __init__(self, wrap: Sequence[float], axes: int) -> None:
         self._wrap = wrap or (0.0,) * axes
+        self._wraps, self._sizes = any(self._wrap), dict[np.dtype[Any], NDArray[Any]]()
 
     def divide(self, radius: float, kind: np.dtype[Any]) -> None:
         """Divide the space into cells; into one where the radius has no square of its type."""
@@ -143,12 +145,17 @@ class Space:
                 if square(offset).data <= self._limit:
                     yield who, offset
 
+    def _sizes_of(self, kind: np.dtype[Any]) -> NDArray[Any]:
+        if kind not in self._sizes:
+            self._sizes[kind] = np.array(self._wrap, kind)
+        return self._sizes[kind]
+
     def offset(self, here: Value, there: Value) -> Value:
         """Return the way from a place to another, the shorter one along wrapped axes."""
         o = there.data - here.data
-        if not any(self._wrap):
+        if not self._wraps:
             return typed(o)
-        sizes = np.array(self._wrap, o.dtype).reshape(np.shape(o))
+        sizes = self._sizes_of(o.dtype).reshape(np.shape(o))
         turned = o - sizes * np.rint(o / sizes)
         return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o)[()])
 

@@ -21,6 +21,8 @@ UNITS = ("s", "ms", "us", "ns")
 TIMES = {f"datetime[{unit}]": np.dtype(f"M8[{unit}]") for unit in UNITS}
 TIMES |= {f"timedelta[{unit}]": np.dtype(f"m8[{unit}]") for unit in UNITS}
 """Times are numpy's own, which know NaT."""
+_DTYPES = NUMBERS | TIMES | {"bool": np.dtype(bool)}
+_HANDLES = np.dtype(np.uint64)
 NAMES = {dtype: name for name, dtype in (NUMBERS | TIMES).items()} | {np.dtype(bool): "bool"}
 LITERALS = ("int", "float")
 
@@ -65,8 +67,7 @@ class Value(NamedTuple):
 
 def dtype_of(type_: str) -> np.dtype[Any]:
     """Return numpy's type; handles, ids and members of enums are numbers, too."""
-    known = NUMBERS | TIMES
-    return known.get(type_, np.dtype(bool if type_ == "bool" else np.uint64))
+    return _DTYPES.get(type_, _HANDLES)
 
 
 def value(type_: str, data: Any, shape: tuple[int, ...] | None = None) -> Value:

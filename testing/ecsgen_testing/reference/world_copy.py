@@ -51,6 +51,10 @@ class CopiedCells(dict[str, Value]):
         self[name] = cell = Value(type_, column[self._row])
         return cell
 
+    def data(self, name: str) -> Any:
+        """Return what a field is; nothing is kept, for most are asked for once."""
+        return self[name].data if name in self else self._columns[name][1][self._row]
+
 
 class HandlesOfCopy:
     """Handles that new entities get, and ids of rows without owner: those in a copy of a world."""
@@ -124,14 +128,15 @@ def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
     fields = component.fields.items()
     columns = {field: (f.type, column_of(manager, field, f)) for field, f in fields}
     rows: dict[int, Row] = {}
+    has_several, has_inactive = hasattr(manager, "previous"), hasattr(manager, "is_active")
     for index, number in enumerate(rows_of(manager)):
         owner = int(manager.entity(number)) if component.is_owned else 0
         id_ = int(manager.id_of(number)) if component.has_ids else 0
         serial = index
-        if hasattr(manager, "previous"):
+        if has_several:
             order = list(manager.instances(owner)) if owner in copy.entities else [number]
             serial = order.index(number)
-        is_active = not hasattr(manager, "is_active") or manager.is_active(number)
+        is_active = not has_inactive or manager.is_active(number)
         cells = CopiedCells(columns, index)
         rows[number] = Row(name, owner, id_, cells, serial, is_active, number=number)
     for number, row in rows.items() if hasattr(manager, "parent") else ():
@@ -143,7 +148,10 @@ def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
 def stacked(copy: World, name: str, field: str) -> NDArray[Any]:
     """Return a field of all rows of a component."""
     like = copy.field(name, field).initial
-    cells = [row.cells[field].data for row in copy.rows[name]]
+    cells = [
+        row.cells.data(field) if isinstance(row.cells, CopiedCells) else row.cells[field].data
+        for row in copy.rows[name]
+    ]
     assert all(cell.dtype == like.data.dtype for cell in cells)
     return np.array(cells, like.data.dtype).reshape(len(cells), *like.shape)
 
