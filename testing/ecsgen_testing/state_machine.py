@@ -32,7 +32,7 @@ SEARCH: Final = settings(
 
 SETTINGS = settings(
     max_examples=EXAMPLES,
-    stateful_step_count=50,
+    stateful_step_count=min(50, 10 * EXAMPLES),
     deadline=None,
     phases=tuple(phase for phase in settings().phases if phase is not Phase.explain),
 )
