@@ -3,10 +3,12 @@ none of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ecsgen.config import Backend
-from tests.support.interpreted_schemas import check
+from tests.support.interpreted_schemas import IN_WORLDS, check
 
 POLICIES = (
     *("lookup: sparse", "lookup: hash", "lookup: direct", "destroy: callback", "destroy: manual"),
@@ -32,10 +34,13 @@ kernels:
 """
 
 
+@IN_WORLDS
 @pytest.mark.parametrize("kernel", ["bud", "foam"])
 @pytest.mark.parametrize("turns", ["", "turns: rows,"], ids=["at_once", "in_turns"])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("backend", ["numpy", pytest.param("numba", marks=pytest.mark.soak)])
-def test_policies(policy: str, turns: str, backend: Backend, kernel: str) -> None:
+def test_policies(
+    policy: str, turns: str, backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]]
+) -> None:
     text = SCHEMA.replace("POLICY", policy.replace(", ", "\n")).replace("TURNS", turns)
-    check(text, f"vat_{POLICIES.index(policy)}_{bool(turns):d}", backend, kernel)
+    check(text, f"vat_{POLICIES.index(policy)}_{bool(turns):d}", backend, kernel, worlds)

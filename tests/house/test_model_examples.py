@@ -267,14 +267,14 @@ def test_trails_lead_ants_to_food(build_package: Made) -> None:
     """With trails much more is brought home in the same time than by those who find food alone."""
     brought = []
     for mark in (60.0, 0.0):
-        world = ants.colony(build_package("ants"), 71, 125, 1)
+        world = ants.colony(build_package("ants"), 41, 60, 1)
         food = world.patch.stored()
-        for _ in range(250):
+        for _ in range(150):
             ants.forage(world, mark)
         brought.append(food - world.patch.stored())
         assert world.ant.data.at.min() > -0.5
-        assert world.ant.data.at.max() < 70.5
-    assert brought[0] > 1.1 * brought[1] > 100
+        assert world.ant.data.at.max() < 40.5
+    assert brought[0] > 1.1 * brought[1] > 50
 
 
 def test_daisies_keep_the_ground_as_they_like_it(build_package: Made) -> None:
@@ -294,7 +294,7 @@ def test_rebellions_break_out_after_long_quiet(build_package: Made) -> None:
     """Punctuated equilibrium: few rebel most of the time, and now and then a fifth of all."""
     world = rebellion.city(build_package("rebellion"), 20, 2)
     rebels, jailed = [], []
-    for _ in range(120):
+    for _ in range(75):
         world.act(7, 0.82, 30)
         rebels.append(world.person.rebelling())
         jailed.append(world.person.jailed())

@@ -19,6 +19,7 @@ from ecsgen.config import BACKENDS, Backend
 from tests.support.interpreted_schemas import (
     IN_LOOPS,
     IN_TURNS,
+    IN_WORLDS,
     TOPICS,
     WORLDS,
     check,
@@ -37,7 +38,7 @@ ALL = TOPICS | IN_TURNS | IN_LOOPS
     ("topic", "kernel"), [(topic, name) for topic, text in ALL.items() for name in kernels(text)]
 )
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("worlds", [WORLDS[:1], pytest.param(WORLDS[1:], marks=pytest.mark.soak)])
+@IN_WORLDS
 def test_kernels(
     backend: Backend, topic: str, kernel: str, worlds: Sequence[tuple[int, int]]
 ) -> None:

@@ -135,7 +135,7 @@ def test_where_nobody_dies_or_is_born_no_room_is_made(kernel: str) -> None:
     assert most < 10_000
 
 
-@pytest.mark.parametrize("first", range(8))
+@pytest.mark.parametrize("first", range(16))
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_deaths_and_births_that_fail_happen_all_or_break_what_they_change(
     error: Any, first: int
@@ -149,7 +149,7 @@ def test_deaths_and_births_that_fail_happen_all_or_break_what_they_change(
 
     events, survived = Events(package="at_once_failing"), 0
     assert traced(events, filled().swap) is None
-    for at in events.times()[first::8]:
+    for at in events.times()[first::16]:
         world = filled()
         failed = traced(Events(at, error, "at_once_failing"), world.swap)
         if not any(map(is_broken, (world.entities, world.sheep))):

@@ -77,21 +77,25 @@ component: Counter
 fields: {at: i64, seen: f64}
 lookup: hash
 kernels:
-  fold: {steps: ["at = (at + 7) % 5", "seen = normal()"]}
+  fold: {steps: [at = (at + 7) % 5]}
+  draw: {steps: [seen = normal()]}
 """
 FOLDED = """\
+import sys
 from flown import World
 w = World()
 w.spawn(100, counter={"at": 1})
-w.counter.fold()
+getattr(w.counter, sys.argv[1])()
 print(w.counter.at(0), abs(w.counter.data.seen).max())
 """
 CONSTANT = (
+    "draw",
     "kernels/random_streams.py",
     "LN2: Final = 6.93147180559945309417e-01",
     "LN2: Final = 0.0",
 )
 REMAINDER = (
+    "fold",
     "kernels/compiled_arithmetic.py",
     "def remainder_int64(a: Any, b: Any) -> Any:\n",
     "def remainder_int64(a: Any, b: Any) -> Any:\n    return 100\n",
@@ -100,19 +104,19 @@ REMAINDER = (
 
 @pytest.mark.parametrize("change", [REMAINDER, CONSTANT], ids=["function", "constant"])
 def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
-    change: tuple[str, str, str], tmp_path: Path
+    change: tuple[str, str, str, str], tmp_path: Path
 ) -> None:
     pytest.importorskip("numba")
     (tmp_path / "schemas").mkdir()
     (tmp_path / "schemas" / "a.yaml").write_text(COUNTED, encoding="utf-8")
     build(tmp_path / "schemas", tmp_path / "flown", backend="numba", runtime="vendored")
-    before = _folded(tmp_path)
-    module, old, new = change
+    kernel, module, old, new = change
+    before = _folded(tmp_path, kernel)
     library = tmp_path / "flown" / "_runtime" / module
     text = library.read_text(encoding="utf-8")
     assert text.count(old) == 1
     library.write_text(text.replace(old, new), encoding="utf-8")
-    assert _folded(tmp_path) != before
+    assert _folded(tmp_path, kernel) != before
 
 
 def test_every_constant_that_compiled_functions_see_is_in_their_key() -> None:
@@ -130,9 +134,9 @@ def test_every_constant_that_compiled_functions_see_is_in_their_key() -> None:
     assert all((library / name).is_file() for name in kernel.CONSTANTS_OF)
 
 
-def _folded(folder: Path) -> str:
+def _folded(folder: Path, kernel: str) -> str:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-    command = [sys.executable, "-c", FOLDED]
+    command = [sys.executable, "-c", FOLDED, kernel]
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()

@@ -42,8 +42,12 @@ INEXACT = (
 )
 CONSTANTS = ("pi", "tau")
 LOOPS = "loops"
-WAYS = (*BACKENDS, LOOPS)
-"""How kernels run: as the backends have it, and one row after the other in plain Python."""
+EVERY = "every"
+WAYS = (*BACKENDS, LOOPS, EVERY)
+"""How kernels run: as the backends have it, and one row after the other in plain Python; then all
+cases with numpy."""
+MIXED = {"i8", "u16"}, {"i64", "u64"}, {"i32", "f32"}, {"u8", "f64"}
+"""Pairs of types that are tried even where others of different types are not."""
 WIDTH = 64
 """Results of one type that a kernel has room for."""
 
@@ -210,13 +214,16 @@ SUBJECTS = {
 }
 
 
-def is_compiled(subject: str, case: Case) -> bool:
-    """Return True if numba compiles a case, for 30 ms.
+def is_tried(way: str, subject: str, case: Case) -> bool:
+    """Return True if a case runs in this way: numba takes 30 ms to compile one, and to make them
+    all takes seconds for numpy, too.
 
     Cases that differ from others in conversions alone are left out, unless `ECSGEN_EDGES=all`.
     """
     types = set(re.findall(r"[ab]_([iuf]\d+)", case.text))
-    if "ECSGEN_EDGES" in os.environ or subject == "logic":
+    if "ECSGEN_EDGES" in os.environ or way == EVERY or subject == "logic":
+        return True
+    if way != "numba" and types in MIXED:
         return True
     if subject == "pairs":
         is_signed = any(scalar[0] == "i" for scalar in types)
@@ -240,7 +247,7 @@ def kernels(way: str) -> Iterator[Kernel]:
     for subject, cases in SUBJECTS.items():
         cases_by_where: dict[str, list[Case]] = {}
         for case in cases():
-            if way == "numpy" or is_compiled(subject, case):
+            if is_tried(way, subject, case):
                 cases_by_where.setdefault(case.where, []).append(case)
         for number, (where, alike) in enumerate(cases_by_where.items()):
             for start in range(0, len(alike), WIDTH):

@@ -22,8 +22,8 @@ SCHEMA = Path(__file__).parents[1] / "language.yaml"
 @pytest.mark.parametrize(
     ("backend", "seeds"),
     [
-        ("numpy", range(3)),
-        pytest.param("numpy", range(3, 5), marks=pytest.mark.soak),
+        ("numpy", range(1)),
+        pytest.param("numpy", range(1, 5), marks=pytest.mark.soak),
         pytest.param("numba", range(5), marks=pytest.mark.soak),
     ],
 )
@@ -42,7 +42,7 @@ def test_kernels_do_what_the_interpreter_does(
         schema = importlib.import_module(f"{name}.tests.test_world").schema
         assert len(schema.kernels) > 4
         for seed in seeds:
-            rows = (2, 9, 33, 33, 33)[seed]
+            rows = (17, 2, 9, 33, 33)[seed]
             for kernel in schema.kernels:
                 check_kernel(package.Farm, schema, kernel, rows, seed)
             for table in schema.tables:

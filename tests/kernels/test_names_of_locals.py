@@ -56,10 +56,18 @@ def filled(world: Any) -> Any:
     return world.node
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_locals_have_names_of_managers_columns_and_functions(backend: Backend) -> None:
-    groups = [OFTEN] if backend == "numba" else [FREE[k::8] for k in range(8)]
-    package = world_package(schema_with(groups), f"names_of_locals_{backend}", backend)
+@pytest.mark.parametrize(
+    ("backend", "groups"),
+    [
+        *((backend, [OFTEN]) for backend in BACKENDS),
+        pytest.param("numpy", [FREE[k::8] for k in range(8)], marks=pytest.mark.soak),
+    ],
+)
+def test_locals_have_names_of_managers_columns_and_functions(
+    backend: Backend, groups: list[list[str]]
+) -> None:
+    name = f"names_of_locals_{backend}_{len(groups)}"
+    package = world_package(schema_with(groups), name, backend)
     x = np.arange(6.0)
     length = np.float64(np.sqrt(np.float32(8)))
     for number, names in enumerate(groups):

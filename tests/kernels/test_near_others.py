@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ecsgen.config import Backend
-from tests.support.interpreted_schemas import check, kernels
+from tests.support.interpreted_schemas import IN_WORLDS, check, kernels
 from tests.support.world_package import world_package
 
 FIELDS = """\
@@ -117,9 +118,10 @@ CASES = [*(("numpy", kernel) for kernel in kernels(SCHEMA))]
 CASES += [("numba", kernel) for kernel in COMPILED]
 
 
+@IN_WORLDS
 @pytest.mark.parametrize(("backend", "kernel"), CASES)
-def test_kernels(backend: Backend, kernel: str) -> None:
-    check(SCHEMA, "near_others", backend, kernel)
+def test_kernels(backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]]) -> None:
+    check(SCHEMA, "near_others", backend, kernel, worlds)
 
 
 TIES_STEPS = """\

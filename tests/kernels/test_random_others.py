@@ -100,7 +100,7 @@ def valid(wanted: int, first: int) -> list[str]:
 @pytest.mark.parametrize("first", [0, 1000, 2000])
 def test_random_kernels_that_see_others(first: int) -> None:
     """Lookups are forgotten in time, messages wait where somebody would notice."""
-    schema = kernels_of(valid(30, first))
+    schema = kernels_of(valid(30 if first else 12, first))
     for name in kernels(schema):
         check(schema, f"random_others_{first}", "numpy", name, worlds=((0, 17),))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from tests.support.interpreted_schemas import check, kernels, world_of
+from tests.support.interpreted_schemas import IN_WORLDS, check, kernels, world_of
 from tests.support.referred_components import OTHERS, OWNED, WITH_IDS
 from tests.support.world_package import world_package
 
@@ -301,10 +302,13 @@ SCHEMAS = {"references": SCHEMA, "messages": MESSAGES_SCHEMA, "balls": BALLS_SCH
 CASES = [(name, kernel) for name, text in SCHEMAS.items() for kernel in kernels(text)]
 
 
+@IN_WORLDS
 @pytest.mark.parametrize(("name", "kernel"), CASES)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_kernels(backend: Backend, name: str, kernel: str) -> None:
-    check(SCHEMAS[name], name, backend, kernel)
+def test_kernels(
+    backend: Backend, name: str, kernel: str, worlds: Sequence[tuple[int, int]]
+) -> None:
+    check(SCHEMAS[name], name, backend, kernel, worlds)
 
 
 def test_locals_keep_their_values_where_a_branch_is_not_taken() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from ecsgen_runtime.base.errors import StaleInstanceError
 
 from ecsgen.config import BACKENDS, Backend
-from tests.support.interpreted_schemas import check, kernels, world_of
+from tests.support.interpreted_schemas import IN_WORLDS, check, kernels, world_of
 from tests.support.referred_components import OTHERS
 
 STEPS = """\
@@ -101,10 +102,11 @@ def world(request: pytest.FixtureRequest) -> Any:
     return world
 
 
+@IN_WORLDS
 @pytest.mark.parametrize("kernel", kernels(SCHEMA))
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_kernels(backend: Backend, kernel: str) -> None:
-    check(SCHEMA, "turns", backend, kernel)
+def test_kernels(backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]]) -> None:
+    check(SCHEMA, "turns", backend, kernel, worlds)
 
 
 def test_rows_that_are_not_there_change_nothing(world: Any) -> None:

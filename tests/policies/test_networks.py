@@ -113,20 +113,20 @@ def _change(world: Any, es: Any, rng: Any, number: int) -> None:
             world.debtors.owes.creditor = chosen[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_links_are_those_of_a_search_through_all_rows(backend: Backend) -> None:
-    package = world_package(SCHEMA, f"linked_{backend}", backend=backend)
-    for seed in range(3):
-        world, rng = package.World(), np.random.default_rng(seed)
-        es = world.entities.create_many(30)
-        managers = [world.knows, world.follows, world.owes, world.heir, world.pact]
-        for number in range(60):
-            _change(world, es, rng, number)
-            if rng.random() < 0.2:
-                es = np.concatenate([es, world.entities.create_many(3)])
-            for manager in managers:
-                if rng.random() < 0.5:
-                    _check(world, manager, es)
+def test_links_are_those_of_a_search_through_all_rows(backend: Backend, seed: int) -> None:
+    world = world_package(SCHEMA, f"linked_{backend}", backend=backend).World()
+    rng = np.random.default_rng(seed)
+    es = world.entities.create_many(30)
+    managers = [world.knows, world.follows, world.owes, world.heir, world.pact]
+    for number in range(60):
+        _change(world, es, rng, number)
+        if rng.random() < 0.2:
+            es = np.concatenate([es, world.entities.create_many(3)])
+        for manager in managers:
+            if rng.random() < 0.5:
+                _check(world, manager, es)
 
 
 def test_copies_have_links_of_their_own() -> None:

@@ -27,7 +27,7 @@ from tests.support.reference_schemas import read
 from tests.support.world_package import load, sources, world_package
 
 
-def built(number: int, backend: Backend, count: int = 20, rich: str = "queries") -> Any:
+def built(number: int, backend: Backend, count: int, rich: str = "queries") -> Any:
     """A random schema, and its package."""
     text = random_grid_kernels.schema(100 * number, count, number % 3 + 1, rich)
     return text, world_package(text, f"judged_grid_{number}_{count}_{rich}_{backend}", backend)
@@ -54,39 +54,42 @@ def judged(text: str, module: Any, seed: int) -> None:
         match.play(kernel.name, rows=rows, **given(kernel, random))
 
 
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 2), marks=pytest.mark.soak)])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_has_been_wrong(backend: Backend) -> None:
+def test_what_has_been_wrong(backend: Backend, seeds: range) -> None:
     text = random_grid_kernels.with_kernels(
         random_grid_kernels.KNOWN, random_grid_kernels.OWN, "", axes=2
     )
-    for seed in range(2):
+    for seed in seeds:
         judged(text, world_package(text, f"judged_known_{backend}", backend), seed)
 
 
-def test_compiled_crowds() -> None:
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=pytest.mark.soak)])
+def test_compiled_crowds(seeds: range) -> None:
     text = random_grid_kernels.with_kernels(random_grid_kernels.CROWD, "", "", axes=1)
-    for seed in range(8):
+    for seed in seeds:
         judged(text, world_package(text, "judged_crowd", "numba"), seed)
 
 
 @pytest.mark.parametrize("number", range(30))
 def test_kernels(number: int) -> None:
     rich = "groups" if number % 4 == 3 else "queries"
-    text, module = built(number, "numpy", rich=rich)
+    text, module = built(number, "numpy", 20 if number else 10, rich)
     for seed in range(1 + (number > 0)):
         judged(text, module, seed)
 
 
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 3), marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     ("number", "backend"), [*((number, "numpy") for number in range(6)), (7, "numba")]
 )
-def test_cells_that_ask_cells(number: int, backend: Backend) -> None:
+def test_cells_that_ask_cells(number: int, backend: Backend, seeds: range) -> None:
     text = random_grid_kernels.cells_schema(
         100 * number, 12 if backend == "numpy" else 4, number % 3 + 1
     )
     reasons = Counter(loop_reasons(k.program) for c in load(text).components for k in c.kernels)
     assert reasons[()] > 3
-    for seed in range(3):
+    for seed in seeds:
         judged(text, world_package(text, f"judged_cells_{number}_{backend}", backend), seed)
 
 
@@ -262,10 +265,12 @@ class Life(Match):
             assert rows.tolist() == wanted
 
 
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 4), marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", range(40, 52))
-def test_lives(number: int) -> None:
-    text, module = built(number, "numpy", rich="groups" if number % 2 else "queries")
-    for seed in range(4):
+def test_lives(number: int, seeds: range) -> None:
+    rich = "groups" if number % 2 else "queries"
+    text, module = built(number, "numpy", 20 if number > 40 else 10, rich)
+    for seed in seeds:
         Life(text, module, seed).live(40)
 
 

@@ -35,12 +35,16 @@ def reads(tree: ast.AST) -> set[str]:
     return names & NUMBERS
 
 
-def readers() -> Iterator[tuple[str, ast.FunctionDef]]:
-    """Yield the functions of the library that read numbers, with what reads them around it."""
-    for module, tree in modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and reads(node):
-                yield f"{module}: {node.name}", node
+@cache
+def readers() -> list[tuple[str, ast.FunctionDef]]:
+    """Return the functions of the library that read numbers, with what reads them around it."""
+    return [
+        (f"{module}: {node.name}", node)
+        for module, tree in modules().items()
+        if reads(tree)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and reads(node)
+    ]
 
 
 def test_only_methods_that_classes_have_copies_of_read_numbers_as_names() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.snapshots import documents
 from safetensors.numpy import load as load_safetensors
 
 from tests.support.schema_evolution import through_bytes
@@ -169,19 +170,20 @@ def deep(levels: int) -> list[Any]:
     return nested
 
 
-def test_attributes_of_many_values() -> None:
+def test_attributes_of_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values that can't be loaded again are not saved, and the message names them."""
+    monkeypatch.setattr(documents, "_FEW", 1 << 12)
     w = Town()
-    w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(100_000)], deep(200)
+    w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(1_000)], deep(200)
     w.shared = [deep(199)] * 9
-    w.shared[0] = {"text": '[{"' * 300_000}
+    w.shared[0] = {"text": '[{"' * 3_000}
     again = Town.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
     assert vars(again)["path"] == w.path
     assert (again.deep, again.shared) == (w.deep, w.shared)
     w.deep = deep(201)
     with pytest.raises(SnapshotError, match=r"no codec for world\.deep; "):
         w.to_bytes(codecs=CODECS)
-    w.deep, w.large = [], [[] for _ in range(900_000)]
+    w.deep, w.large = [], [[] for _ in range(20_000)]
     message = (
         r"^<bytes>: world\.large: .* lists and .* objects are too many for .*; give it a codec$"
     )

@@ -341,9 +341,10 @@ def test_any_truncation_and_any_appended_byte_is_refused(tmp_path: Path) -> None
             read_snapshot(source)
 
 
-def test_any_flipped_bit_is_refused() -> None:
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.soak)])
+def test_any_flipped_bit_is_refused(step: int) -> None:
     data = bytearray(blob(3))
-    for byte in range(len(data)):
+    for byte in range(0, len(data), step):
         if byte > 4 * PAGE and byte % 7:
             continue
         data[byte] ^= 1 << byte % 8
@@ -756,7 +757,8 @@ def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:
     assert names(path.parent) == ["town.snap"]
 
 
-def test_kills_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
-    outcome = kill_many(tmp_path / "town.snap", 12, seed=1)
-    assert outcome.kills == 12
+@pytest.mark.parametrize("count", [4, pytest.param(20, marks=pytest.mark.soak)])
+def test_kills_leave_the_old_file_or_the_new_one(tmp_path: Path, count: int) -> None:
+    outcome = kill_many(tmp_path / "town.snap", count, seed=count)
+    assert outcome.kills == count
     assert outcome.damaged == 0

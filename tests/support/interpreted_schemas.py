@@ -10,6 +10,7 @@ from textwrap import indent
 from typing import Any
 
 import numpy as np
+import pytest
 import yaml
 from ecsgen_testing.drawn_worlds import DrawnWorld
 from ecsgen_testing.kernel_cases import KernelComparison, check_kernel
@@ -36,8 +37,11 @@ IN_LOOPS = {
 }
 """Schemas of the same steps in a loop of one pass: then nothing is at once any more."""
 CHANGES = re.compile(r"\b(spawn|die|destroy|add|remove)\(")
-WORLDS = (0, 33), (1, 2), (2, 33)
-"""Seeds of worlds, and how many rows each has."""
+WORLDS = (0, 17), (1, 2), (2, 33)
+"""Seeds of worlds, and how many rows each has: first as many as are several blocks."""
+IN_WORLDS = pytest.mark.parametrize(
+    "worlds", [WORLDS[:1], pytest.param(WORLDS[1:], marks=pytest.mark.soak)]
+)
 
 
 def kernels(text: str) -> list[str]:
@@ -55,7 +59,7 @@ def world_of(text: str, name: str, backend: Backend) -> Any:
 
 
 def check(
-    text: str, name: str, backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]] = WORLDS
+    text: str, name: str, backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]]
 ) -> None:
     """Compare a kernel with the interpreter, in worlds drawn at random."""
     world, schema = world_of(text, name, backend), read(text)

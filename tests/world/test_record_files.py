@@ -184,13 +184,13 @@ def test_a_forked_process_neither_writes_nor_keeps_others_away(world: Any, tmp_p
         os.waitpid(child, 0)
 
 
-@pytest.mark.parametrize("first", range(8))
+@pytest.mark.parametrize("first", range(16))
 @pytest.mark.filterwarnings("ignore")  # of files that it leaves to the collector
 def test_an_interrupt_loses_no_line_and_writes_none_twice(
     world: Any, tmp_path: Path, first: int
 ) -> None:
     """Wherever it comes, each line is in memory or in a file, and what follows goes on."""
-    for number in range(first + 1, 2000, 8):
+    for number in range(first + 1, 2000, 16):
         folder, w = tmp_path / str(number), deepcopy(world)
         w.records.open(folder, "csv", lines=2)
         w.records.population.write()
@@ -336,7 +336,7 @@ def test_a_killed_process_leaves_whole_files(tmp_path: Path, format: str) -> Non
         file.write_text(text, encoding="utf-8")
     out = tmp_path / "out"
     code = KILLED.format(folder=str(tmp_path), out=str(out), format=format)
-    for turn in range(3):
+    for turn in range(2):
         with subprocess.Popen(
             [sys.executable, "-c", code.replace("lines=1", "lines=1, append=True")],
             stdout=subprocess.PIPE,
