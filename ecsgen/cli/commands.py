@@ -24,10 +24,10 @@ from ecsgen.files.output_paths import CACHE
 from ecsgen.files.project_status import Status, read_status, refresh_status
 from ecsgen.files.transaction import lock_output
 from ecsgen.files.write_plan import State
-from ecsgen.model import Component, Project, World
 
 if TYPE_CHECKING:
     from ecsgen.build import Result
+    from ecsgen.model import Component, Project, World
 
 USAGE = 2
 """Exit status: a schema or usage error, or a file in the way."""

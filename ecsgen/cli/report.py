@@ -17,7 +17,7 @@ from ecsgen.config import OPTIONS_FILE, REMEMBERED, Options, explicit_keys, load
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.output_paths import Kind
 from ecsgen.files.write_plan import Action, State
-from ecsgen.model import Mark
+from ecsgen.marks import Mark
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar

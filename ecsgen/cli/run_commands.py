@@ -23,7 +23,7 @@ from ecsgen.cli.programs import find_target, program_errors
 from ecsgen.cli.report import Format
 from ecsgen.config import UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github
-from ecsgen.model import Mark
+from ecsgen.marks import Mark
 
 if TYPE_CHECKING:
     from ecsgen.checked import Finding

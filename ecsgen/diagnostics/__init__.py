@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from ecsgen.model import Mark
+from ecsgen.marks import Mark
 
 
 def quote(text: str, limit: int = 60) -> str:

@@ -11,38 +11,13 @@ from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from ecsgen.marks import Mark as Mark
 from ecsgen.model.typed_program import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
 from ecsgen.model.typed_tree import SETTINGS as SETTINGS
 from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in, settings_in
 from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A span in a schema file: line and column from 1, length in characters."""
-
-    path: str  # as printed in diagnostics: relative to the working directory where possible
-    line: int
-    column: int
-    length: int = 1
-
-    @property
-    def start(self) -> tuple[int, int]:
-        """Line and column, which order the marks of a file."""
-        return self.line, self.column
-
-    @property
-    def place(self) -> str:
-        """File and line, as messages name them."""
-        return f"{self.path}:{self.line}"
-
-    def seen_from(self, other: Mark) -> str:
-        """Return the words for the mark in a message at another mark."""
-        return f"on line {self.line}" if self.path == other.path else f"at {self.place}"
-
-
 Marks = Mapping[str, Mark]
 
 

@@ -32,7 +32,8 @@ FLOORS: Final = {
         ("accelerator",),
     ),
     "ecsgen": (
-        ("fingerprint", "model"),
+        ("fingerprint", "marks"),
+        ("model",),
         ("diagnostics",),
         ("source", "kernels"),
         ("policies",),
