@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -116,6 +117,7 @@ def valid(head: str, seeds: range, text: Callable[[int], str]) -> list[str]:
     return [step for step in map(text, seeds) if checked(head + step + ENUM)[0] is not None]
 
 
+@cache
 def schema(keys: str, seeds: range) -> str:
     """A schema with the valid ones of so many kernels and reductions."""
     head = FIELDS.format(keys=keys)

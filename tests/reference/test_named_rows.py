@@ -110,10 +110,13 @@ def some_of(home: str, turn: int) -> list[Kernel]:
     return [own[(k + turn) % len(VARIANTS) * kinds + k] for k in range(kinds)]
 
 
-def run_named_rows(backend: Any, home: str, kernels: list[Kernel]) -> None:
+def run_named_rows(backend: Any, home: str, kernels: list[Kernel], every: int = 1) -> None:
+    """`every`: of so many ways to name rows each kernel is called in one."""
     text = schema()
     module = world_package(text, f"judged_chosen_{backend}", backend)
-    for (seed, kernel), how in product(enumerate(kernels), HOWS):
+    for (seed, kernel), (number, how) in product(enumerate(kernels), enumerate(HOWS)):
+        if (seed + number) % every:
+            continue
         random = np.random.default_rng([seed, len(how)])
         world = populated(module, text, random)
         judge = mirrored(world, text)
@@ -133,7 +136,7 @@ def run_named_rows(backend: Any, home: str, kernels: list[Kernel]) -> None:
 @pytest.mark.parametrize("home", HOMES)
 @pytest.mark.parametrize("backend", BACKENDS_AT_ONCE)
 def test_only_rows_that_a_call_names_run(backend: Any, home: str) -> None:
-    run_named_rows(backend, home, some_of(home, turn=HOMES.index(home)))
+    run_named_rows(backend, home, some_of(home, turn=HOMES.index(home)), every=2)
 
 
 @pytest.mark.soak

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ecsgen.config import Backend
 from ecsgen.render.text import library_imports
 from ecsgen.render.text.library_imports import SHARDS, locate_public_names
-from tests.support.generated_package import SCHEMAS, shipped
+from tests.support.generated_package import shipped
 from tests.support.sharded_package import Isles, package
 from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import load, sources, world_package
@@ -85,13 +85,6 @@ def test_copies_go_on_alike() -> None:
         assert again.tolist() == copy.deepcopy(w).spawn(3, agent={"key": 1}, cell={}).tolist()
         ids = other.agent.id_of_many(other.agent.lookup_many(again))
         assert all(id >> 32 & 0xFFF == 9 for id in ids.tolist())
-
-
-def test_without_shards_there_is_no_trace() -> None:
-    text = "\n---\n".join(path.read_text("utf-8") for path in sorted(SCHEMAS.glob("*.yaml")))
-    files = sources(load(text))
-    assert not [path for path in files if "shard" in path]
-    assert not [path for path, source in files.items() if "shard" in source.lower()]
 
 
 @pytest.mark.parametrize("name", Isles.MANAGERS)

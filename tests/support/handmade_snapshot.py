@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -197,6 +197,11 @@ def _arrays() -> Arrays:
     }
 
 
+_DOCUMENTS = pickle.dumps((SCHEMA, STATE))
+"""To load them takes a fifth of the time that `deepcopy` does."""
+
+
 def town() -> SnapshotContent:
     """A snapshot in which all is right, to be changed at will."""
-    return SnapshotContent("town.snap", copy.deepcopy(SCHEMA), copy.deepcopy(STATE), _arrays())
+    schema, state = pickle.loads(_DOCUMENTS)
+    return SnapshotContent("town.snap", schema, state, _arrays())
