@@ -68,11 +68,17 @@ DOORS: Final = {
 """
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a module, which is read once for whatever is asked about it."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def imported_modules(module: str, modules: dict[str, Path]) -> Iterator[str]:
     """Yield what a module imports: late, or for annotations alone, as well."""
     path = modules[module]
     package = module.split(".")[: None if path.name == "__init__.py" else -1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
         elif isinstance(node, ast.ImportFrom):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.house.floors import GENERATOR, LIBRARY
+from tests.house.floors import GENERATOR, LIBRARY, nodes
 
 PUBLIC: Final = frozenset(("_replace", "_asdict", "_fields", "_make"))
 """Names of named tuples, which begin with an underscore only not to meet fields."""
@@ -63,9 +63,8 @@ def found_in(root: Path) -> dict[str, list[str]]:
     """Return the lines of a folder's modules: `underscores` and `seams`."""
     lines: dict[str, list[str]] = {what: [] for what in SEARCHES}
     for path in sorted(root.rglob("*.py")):
-        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
         for what, search in SEARCHES.items():
-            lines[what] += [f"{path}:{line}: {what}" for line in sorted({*search(nodes)})]
+            lines[what] += [f"{path}:{line}: {what}" for line in sorted({*search(nodes(path))})]
     return lines
 
 

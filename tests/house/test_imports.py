@@ -1,17 +1,64 @@
-"""Imports between generator, library and packages, and from other libraries."""
+"""Rules of imports: floors, no circles, what each part needs; and how little of others is read.
+
+The library and the generator stand on floors: imports lead downwards, and never in a circle.
+Imports inside functions and for annotations count as well. Modules read fewer underscores of
+others, and take fewer untyped worlds, with each change.
+"""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import lowest_versions
-from tests.house.floors import GENERATOR, LIBRARY, TESTING
+from tests.house.floors import (
+    DOORS,
+    FLOORS,
+    GENERATOR,
+    LIBRARY,
+    TESTING,
+    circles,
+    heights_of,
+    import_graph,
+    nodes,
+    upward_imports,
+)
+from tests.house.privacy import found_in
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget() -> Iterator[None]:
+    yield
+    nodes.cache_clear()
+
+
+both = pytest.mark.parametrize("root", [LIBRARY, GENERATOR], ids=lambda root: root.name)
+
+
+@both
+def test_imports_lead_downwards(root: Path) -> None:
+    """So the core names no extension: files, other processes and libraries are additions."""
+    assert upward_imports(root) == []
+
+
+@pytest.mark.parametrize("root", [LIBRARY, GENERATOR, TESTING], ids=lambda root: root.name)
+def test_no_circles(root: Path) -> None:
+    assert circles(root) == []
+
+
+@pytest.mark.parametrize("house", FLOORS)
+def test_everything_stands_on_a_floor(house: str) -> None:
+    root = LIBRARY if house.startswith(LIBRARY.name) else GENERATOR
+    inside = [name for name in import_graph(root) if name.startswith(f"{house}.")]
+    beside = {*inside} - heights_of(house, inside).keys()
+    doors = {f"{house}.{door}" for door in DOORS.get(house, ())}
+    assert beside - doors - {f"{house}.__main__"} == set()
+
 
 ROOT = Path(__file__).parents[2]
 NEEDED = {*sys.stdlib_module_names, "numpy"}
@@ -24,11 +71,10 @@ EXTRAS = {
 names. numba needs llvmlite."""
 
 
-@cache
 def packages(path: Path) -> frozenset[str]:
     """Return the packages that a module imports absolutely, inside functions as well."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -81,3 +127,28 @@ def test_what_runs_with_the_lowest_versions_is_there() -> None:
     assert [
         name for name in lowest_versions.files() if not (lowest_versions.ROOT / name).is_file()
     ] == []
+
+
+CEILINGS = {
+    GENERATOR: {"underscores": 3, "seams": 1},
+    LIBRARY: {"underscores": 118, "seams": 3},
+}
+"""Lines that there are today: who takes some away lowers the number."""
+
+
+@pytest.mark.parametrize("root", CEILINGS)
+def test_no_more_than_there_were(root: Path) -> None:
+    assert {what: len(lines) for what, lines in found_in(root).items()} == CEILINGS[root]
+
+
+def test_what_counts(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        "class Own:\n"
+        "    _mine = 1\n"
+        "def f(world: Any, other: Own):\n"
+        "    return other._mine, world._theirs, other._replace(x=1), other.__class__\n",
+        encoding="utf-8",
+    )
+    lines = found_in(tmp_path)
+    numbers = {what: [line.partition("m.py:")[2] for line in lines[what]] for what in lines}
+    assert numbers == {"underscores": ["4: underscores"], "seams": ["3: seams"]}
