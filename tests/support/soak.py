@@ -37,6 +37,7 @@ SOAK = {
     "test_bits.py": "numba.*looped|looped.*numba",
     "test_black.py": r"random_m.*[1-4]-|with_shards|shipped|alone\[(?!tests.test_w)[f-z]",
     "test_both_ways.py": "more_policies|compiled|farm|differs.*(shipped|numba)|library.*numba",
+    "test_breaking.py": r"versions_can.*\[(1[5-9]|[23]\d)\]",
     "test_chunk_kernels.py": "compiled",
     "test_cli.py": r"any_encoding.*[12]\]",
     "test_cli_warm.py": "second_time",

@@ -33,7 +33,7 @@ def checked(text: str, is_parallel: bool = False) -> tuple[Project | None, Diagn
     return schema.load(folder, diagnostics, is_parallel=is_parallel), diagnostics
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=512)
 def load(text: str, is_parallel: bool = False) -> Project:
     """Return the model of one schema file, which has no errors; that of a text is read once for
     both backends, and by whoever compares them."""
