@@ -24,7 +24,7 @@ import pytest
 from ecsgen.config import BACKENDS, Backend, Options, Runtime
 from ecsgen.model import Project
 from ecsgen.render import texts
-from ecsgen.render.text.library_imports import collect_copies
+from ecsgen.render.text import library_imports
 from ecsgen.source.schema_roots import SchemaRoot
 from tests.house.floors import LIBRARY, TESTING
 from tests.support.world_package import load, sources
@@ -122,10 +122,10 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
                 imported |= {f"{target}.py", *(f"{target}/{name}.py" for name in names)}
             elif isinstance(node, ast.Import):
                 assert not any(name.name.startswith("ecsgen_runtime") for name in node.names), path
-        module = path.removesuffix(".py").replace("/", ".")
-        assert (
-            imported & library.keys() <= collect_copies([f"from .{module} import name"]).keys()
-        ), path
+        copied = library_imports._imported(
+            path, file.read_text("utf-8"), library_imports.read_library()
+        )
+        assert imported & library.keys() <= {*copied}, path
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -396,8 +396,8 @@ def test_readme_begins_with_the_two_commands() -> None:
 
 
 def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
-    script = ROOT / "docs" / "pictures.py"
-    subprocess.run([sys.executable, script, tmp_path], check=True)
+    with patch.object(sys, "argv", ["pictures.py", str(tmp_path)]):
+        runpy.run_path(str(ROOT / "docs" / "pictures.py"), run_name="__main__")
     for picture in tmp_path.iterdir():
         shown = ROOT / "docs" / picture.name
         assert (
@@ -418,9 +418,8 @@ def test_what_assistants_read_is_as_its_script_writes_it() -> None:
 
 
 def test_pictures_are_as_their_script_draws_them(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    script = str(DOCS / "policy_pictures.py")
-    subprocess.run([sys.executable, script, str(tmp_path)], check=True, env=environment)
+    with patch.object(sys, "argv", ["policy_pictures.py", str(tmp_path)]):
+        runpy.run_path(str(DOCS / "policy_pictures.py"), run_name="__main__")
     pictures = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
     shown = {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in pictures}
     assert pictures == shown, "run: python docs/policy_pictures.py"
