@@ -77,6 +77,7 @@ def _at_revision(revision: str, options: Options, diagnostics: Diagnostics) -> P
 def _in_snapshot(path: Path) -> SchemaVersion:
     from ecsgen_runtime.base.errors import SnapshotError  # numpy comes with it
     from ecsgen_runtime.snapshots.content_checks import checked_documents
+    from ecsgen_runtime.snapshots.documents import without_settings
     from ecsgen_runtime.snapshots.reading import read_snapshot
     from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
@@ -86,7 +87,7 @@ def _in_snapshot(path: Path) -> SchemaVersion:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"can't read {shown(path.absolute())}: {error.strerror}") from None
-    return SchemaVersion(saved.schema, History(), None)
+    return SchemaVersion(without_settings(saved.schema), History(), None)
 
 
 _REGULAR_MODES: Final = ("100644", "100755")

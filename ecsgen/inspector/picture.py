@@ -182,7 +182,8 @@ def _draw_legend(draw: Any, layer: Layer, time: dict[str, Json], width: int, hei
 
     font = ImageFont.load_default(12)
     middle = height - _STRIP / 2
-    time_text = f"tick {time['tick']:,}" if time.get("tick") else f"step {time['step']:,}"
+    tick = time.get("tick")
+    time_text = f"step {time['step']:,}" if tick is None else f"tick {tick:,}"
     draw.text((width - 8, middle), time_text, fill=_INK, font=font, anchor="rm")
     room, left = width - 20 - draw.textlength(time_text, font=font), 8.0
     head = layer.head

@@ -10,7 +10,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 import yaml
-from ecsgen_runtime.snapshots.documents import SETTINGS
+from ecsgen_runtime.snapshots.documents import SETTINGS, WORLD, state_key, without_settings
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
@@ -23,6 +23,8 @@ from ecsgen.source.schema_roots import SchemaRoot
 _PICKLED: Final = b"\x80"
 _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
 """Keys that a schema has with the same values as a file."""
+_NOTES: Final = ("tick", "seed", "calls")
+"""Keys of the time and of random streams in the state of a file."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -44,7 +46,9 @@ def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
         UsageError: the file is not a saved world, or does not exist.
     """
     try:
-        package = _import_package(_load_project(file, folder), folder)
+        project, state = _read(file, folder)
+        package = _import_package(project, folder)
+        _note_time_and_draws(package.World, state)
         try:
             return package.World.load(file, codecs={"*": None}, verify=verify)
         except package.SnapshotError as error:
@@ -83,7 +87,25 @@ def save_beside(world: InspectedWorld, folder: Path, name: str) -> None:
         raise ValueError(f"{name}: {error.strerror or error}") from None
 
 
-def _load_project(file: Path, folder: Path) -> Project:
+def _note_time_and_draws(world: type[Any], state: Document) -> None:
+    """Make the worlds of a class save the time and the random streams of a file, which belong to
+    schedules and kernels that they lack."""
+    _save_notes(world, state.get(WORLD, {}))
+    for module, kind in world.MANAGER_CLASSES.items():
+        _save_notes(kind, state.get(state_key(module), {}))
+
+
+def _save_notes(kind: Any, state: Document) -> None:
+    notes = {name: state[name] for name in _NOTES if name in state}
+    if notes:
+        without = kind.json_state
+        kind.json_state = lambda self: {**without(self), **notes}
+    if "tick" in notes:
+        kind.tick = notes["tick"]  # the page shows it
+
+
+def _read(file: Path, folder: Path) -> tuple[Project, Document]:
+    """Return the project of the schema in a file, and the `state` of the file."""
     from ecsgen_runtime.base.errors import SnapshotError
     from ecsgen_runtime.snapshots.content_checks import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
@@ -100,13 +122,14 @@ def _load_project(file: Path, folder: Path) -> Project:
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     (folder / "schemas").mkdir()
-    (folder / "schemas" / "saved.yaml").write_text(schema_text(saved.schema), encoding="utf-8")
+    text = schema_text(without_settings(saved.schema))
+    (folder / "schemas" / "saved.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
     project = schema.load(folder / "schemas", diagnostics)
     if project is None:
         first = next(iter(diagnostics))
         raise UsageError(f"{file}: this version of ecsgen refuses its schema: {first.message}")
-    return project
+    return project, saved.state
 
 
 def _refuse_shards(file: str, schema: Any) -> None:
@@ -142,9 +165,7 @@ def schema_text(saved: Document) -> str:
         {"enum": name, "values": enum["members"], "flags": enum["flags"]}
         for name, enum in saved["enums"].items()
     ]
-    documents += [
-        _component(name, part) for name, part in saved["components"].items() if name != SETTINGS
-    ]
+    documents += [_component(name, part) for name, part in saved["components"].items()]
     documents.append(_world(saved))
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -191,9 +212,8 @@ def _default(value: Any, kind: str) -> Any:
 def _world(saved: Document) -> Document:
     chunked = [name for name, part in saved["components"].items() if part["in"] == "archetypes"]
     document: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
-    if SETTINGS in saved["components"]:  # bounds are not saved
-        fields = saved["components"][SETTINGS]["fields"]
-        document[SETTINGS] = {key: _setting(field) for key, field in fields.items()}
+    if SETTINGS in saved:  # bounds are not saved
+        document[SETTINGS] = {key: _setting(field) for key, field in saved[SETTINGS].items()}
     if saved["groups"]:
         document["groups"] = saved["groups"]
     if chunked:

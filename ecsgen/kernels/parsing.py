@@ -144,7 +144,7 @@ class SourceText:
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
         """Return the mark of a node, or of the text if the source spells it in another way. Of a
         node on several lines it is that on the first one."""
-        if not isinstance(node, ast.expr | ast.stmt):
+        if not isinstance(node, ast.expr | ast.stmt | ast.keyword):
             return self.mark
         start = self._index(node.lineno, node.col_offset)
         end = self._index(

@@ -212,7 +212,7 @@ class CommandChecker:
             if name not in fields:
                 hint = did_you_mean(name, fields)
                 message = f"{quote(component.name)} has no field {quote(name)}"
-                raise KernelError("E802", message, keyword.value, hint)
+                raise KernelError("E802", message, keyword, hint)
             type_ = value_type(fields[name].type)
             if type_ is None:
                 message = f"a kernel gives no {fields[name].type.text} to {quote(name)}"

@@ -195,6 +195,8 @@ class ScheduleEntry(NamedTuple):
         """The reason why no call before or after shares a pass with its own; empty if they may."""
         if self.repeats:
             return f"runs {self.repeats}"
+        if self.every == 1:
+            return f"runs from tick {self.start} on"
         return "" if self.is_plain else "does not run at every tick"
 
 

@@ -13,6 +13,7 @@ import pytest
 from ecsgen.breaking.older_schemas import READS_ALONE
 from generated import World
 from tests.support.command_project import run
+from tests.support.world_package import world_package
 
 ROOT = Path(__file__).parents[2]
 OLD = "component: Body\nfields:\n  mass: f64\n  place: 'f32[2]'\n"
@@ -134,6 +135,19 @@ def test_errors_of_old_schemas_name_the_revision(folder: Path) -> None:
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("git:HEAD:schemas/body.yaml:2:13: error[E104]: unknown type")
+
+
+def test_settings_of_a_snapshot(tmp_path: Path) -> None:
+    text = "component: Body\nfields: {x: f64}\n---\nworld: Town\nsettings: {dt: f64, size: i32}\n"
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "town.yaml").write_text(text, encoding="utf-8")
+    world_package(text, "town_with_settings").Town().save(tmp_path / "town.snap")
+    done = run("breaking", "--against", "town.snap", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "against town.snap: nothing breaks\n")
+    text = text.replace("size: i32", "size: u8")
+    (tmp_path / "schemas" / "town.yaml").write_text(text, encoding="utf-8")
+    done = run("breaking", "--against", "town.snap", "--format", "json", cwd=tmp_path)
+    assert [report["code"] for report in json.loads(done.stdout)] == ["E902", "E952"]
 
 
 def test_a_snapshot(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 from ecsgen.cli.programs import is_world
 from ecsgen.config import UsageError
 from ecsgen.inspector import Inspector
-from ecsgen.inspector.saved_worlds import load_saved, schema_text
+from ecsgen.inspector.saved_worlds import load_saved, save_beside, schema_text
 from ecsgen.model.snapshot_schema import make_snapshot_schema
 from ecsgen.model.snapshot_schema import schema_text as schema_document
 from generated import World
@@ -154,6 +154,37 @@ def test_the_package_of_a_file_is_the_one_that_saved_it(tmp_path: Path) -> None:
     assert world.FINGERPRINT == package.World.FINGERPRINT
     assert repr(world[e].body.name) == "'№ 😀'"
     assert world.to_bytes() == town.to_bytes()
+
+
+def test_what_a_file_notes_of_time_and_draws_is_saved_again(tmp_path: Path) -> None:
+    """Its package has no kernels that draw, and no schedule."""
+    package = world_package(
+        """
+component: Body
+fields: {x: f64}
+kernels: {shake: {steps: [x += random()]}}
+---
+world: Town
+settings: {size: f64}
+kernels: {toss: {over: Body, steps: [Body.x = random() * settings.size]}}
+schedule: {day: [Body.shake, toss, tick]}
+""",
+        "town_of_chance",
+    )
+    town = package.Town()
+    town.seed, town.settings.size = 7, 3
+    town.spawn(3, body={})
+    town.day()
+    town.save(tmp_path / "town.snap")
+    (tmp_path / "work").mkdir()
+    world = load_saved(tmp_path / "town.snap", tmp_path / "work")
+    assert (world.tick, world.settings.size) == (1, 3)
+    save_beside(world, tmp_path, "again.snap")
+    again = package.Town.load(tmp_path / "again.snap")
+    assert again.to_bytes() == town.to_bytes()
+    again.day()
+    town.day()
+    assert again.to_bytes() == town.to_bytes()
 
 
 def test_every_schema_comes_back() -> None:

@@ -145,7 +145,7 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
     assert [fused_pass.why for fused_pass in fused[1:4]] == [
         "tick advances the time",
         "tick advances the time",
-        "Bear.nap does not run at every tick",
+        "Bear.nap runs from tick 0 on",
     ]
 
 

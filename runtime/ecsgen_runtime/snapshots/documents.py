@@ -55,6 +55,12 @@ def with_settings(schema: Document, even_none: bool = False) -> Document:
     return {**schema, "components": {**schema["components"], SETTINGS: component}}
 
 
+def without_settings(schema: Document) -> Document:
+    """Return a schema as files have it: the settings are no component."""
+    components = {name: part for name, part in schema["components"].items() if name != SETTINGS}
+    return {**schema, "components": components}
+
+
 def state_key(module: str) -> str:
     """Return the key of a manager in `state`."""
     return f"{module}_" if module in _TAKEN else module
