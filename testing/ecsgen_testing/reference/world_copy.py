@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
-from ecsgen_runtime.tables.columns import used_rows
+from ecsgen_runtime.tables.columns import owner_column, used_rows
 from numpy.typing import NDArray
 
 from .naive_world import Row, World
@@ -32,11 +32,11 @@ def rows_of(manager: Any) -> list[int]:
 
 def column_of(manager: Any, name: str, field: Field) -> NDArray[Any]:
     """Return a copy of a field of all rows that are there."""
-    rows = rows_of(manager)
+    rows = used_rows(manager.data)
     if hasattr(manager.data, name):
         cells = getattr(manager.data, name)[rows]
     else:  # in several columns
-        cells = [getattr(manager, name)(row) for row in rows]
+        cells = [getattr(manager, name)(row) for row in rows.tolist()]
     return np.array(cells, dtype_of(field.type)).reshape(len(rows), *field.shape)
 
 
@@ -125,13 +125,17 @@ def _chunk_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
 
 def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
     manager, component = manager_of(world, copy.schema, name), copy.schema.components[name]
-    fields = component.fields.items()
+    numbers = used_rows(manager.data)
+    if not len(numbers):
+        return
+    fields, zeros = component.fields.items(), np.zeros(len(numbers), np.uint64)
     columns = {field: (f.type, column_of(manager, field, f)) for field, f in fields}
+    owners = owner_column(manager.data)[numbers] if component.is_owned else zeros
+    ids = manager.id_of_many(numbers) if component.has_ids else zeros
     rows: dict[int, Row] = {}
     has_several, has_inactive = hasattr(manager, "previous"), hasattr(manager, "is_active")
-    for index, number in enumerate(rows_of(manager)):
-        owner = int(manager.entity(number)) if component.is_owned else 0
-        id_ = int(manager.id_of(number)) if component.has_ids else 0
+    handles = zip(numbers.tolist(), owners.tolist(), ids.tolist(), strict=True)
+    for index, (number, owner, id_) in enumerate(handles):
         serial = index
         if has_several:
             order = list(manager.instances(owner)) if owner in copy.entities else [number]
