@@ -29,7 +29,7 @@ from tests.support.kernel_package import (
 from tests.support.soak import examples
 from tests.support.world_package import world_package
 
-KERNELS = 60
+KERNELS = min(60, examples(240))
 
 
 @pytest.fixture(scope="module")

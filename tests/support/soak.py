@@ -90,7 +90,7 @@ SOAK = {
     "test_schedules.py": "numba-(step_[1-9]|any)",
     "test_shards_mpi.py": r"flock_of_kernels|restart|any_number.*\[[24]",
     "test_shards_neighbours.py": "any_number_of_ranks.*numba",
-    "test_snapshot_policies.py": r"other_one\[(?!sparse-|many-)(?!.*-(sparse|chunks)\])",
+    "test_snapshot_policies.py": r"other_one\[(?!sparse-|many-)(?!.*-sparse\])",
     "test_snapshot_random.py": r"broken.*\[[^0]",
     "test_source.py": r"quickly\[text8-.*True",
     "test_sweep_executors.py": "dask",
@@ -101,7 +101,6 @@ SOAK = {
     "test_wheel.py": "",
     "test_who_lost_a_row.py": "numba-space",
     "test_without_compiling.py": "numba_does",
-    "test_world.py": r"as_their_steps_say\[3",
     "test_world_kernels.py": "both_backends",
 }
 """By file: the names of tests in which this is found."""
