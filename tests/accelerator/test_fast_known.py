@@ -13,9 +13,10 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from functools import cache
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -26,11 +27,12 @@ from ecsgen.render.components.step_code import ONE_ROW
 from tests.support.accelerated_packages import ROOT, both, find_accelerator, need_layer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "accelerated.txt"
-SCHEMAS = {
-    "shipped": ROOT / "schemas",
-    "yard": ROOT / "tests" / "fast.yaml",
-    "others": ROOT / "tests" / "more_policies.yaml",
+PACKAGES = {
+    ("quick", "plain"): ROOT / "schemas",
+    ("quick_yard", "plain_yard"): ROOT / "tests" / "fast.yaml",
+    ("quick_others", "plain_others"): ROOT / "tests" / "more_policies.yaml",
 }
+"""By the names that other files have for them."""
 ONE_ROW_METHODS = {"accessors": "row", "destroy_row": "_destroy_row"}
 LEFT_TO_PYTHON = {
     "ring",
@@ -64,7 +66,7 @@ Packages = list[ModuleType]
 @pytest.fixture(scope="module")
 def packages() -> Packages:
     """Import packages with methods in C."""
-    return [both(path, (f"{n}_in_c", f"{n}_in_python"))[0] for n, path in SCHEMAS.items()]
+    return [both(path, names)[0] for names, path in PACKAGES.items()]
 
 
 def classes(package: ModuleType) -> Iterator[type[Any]]:
@@ -168,7 +170,7 @@ def named_components(names: list[str]) -> str:
 
 
 def test_what_methods_in_c_stand_for_is_as_it_was(packages: Packages, update: bool) -> None:
-    names_by_method = {name: names_in(method) for name, method in called_methods()}
+    names_by_method = {name: {*names_in(method.__code__)} for name, method in called_methods()}
     for package in packages:
         for kind in classes(package):
             for name, method in find_accelerator(kind).items():
@@ -191,10 +193,10 @@ def called_methods() -> Iterator[tuple[str, FunctionType]]:
             yield f"{owner}.{name}", vars(kind)[name]
 
 
-def named(kind: type[Any], name: str, method: Any) -> tuple[str, set[str]]:
+def named(kind: type[Any], name: str, method: Any) -> tuple[str, Set[str]]:
     """Return what a method in C stands for, and the names in that; of generated methods those that
     are the same for all schemas."""
-    used = names_in(method.__wrapped__)
+    used = names_in(method.__wrapped__.__code__)
     owner = method.__qualname__.partition(".")[0]
     if owner != kind.__name__ or "._runtime." in kind.__module__:
         return f"{owner}.{name}", used
@@ -205,9 +207,13 @@ def named(kind: type[Any], name: str, method: Any) -> tuple[str, set[str]]:
     return f"generated {at}", {name for name in used if not generated_name.fullmatch(name)}
 
 
-def names_in(method: Any) -> set[str]:
-    """Return the attributes and the names of the module, or builtins, that a function uses."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(method.__code__))).body
+@cache
+def names_in(code: CodeType) -> Set[str]:
+    """Return the attributes and the names of the module, or builtins, that a function uses.
+
+    Copies of a function in several packages have equal code.
+    """
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
     assert isinstance(tree, ast.FunctionDef)
     nodes = [node for statement in tree.body for node in unannotated(statement)]
     names = [node for node in nodes if isinstance(node, ast.Name)]
