@@ -306,7 +306,7 @@ def test_a_blob_that_is_too_large_is_not_read(folder: Path) -> None:
     """The memory that it takes is that of other files."""
     large = folder / "schemas" / "large.yaml"
     with large.open("wb") as file:
-        file.truncate(100 << 20)
+        file.truncate(60 << 20)
     committed(folder)
     large.unlink()
     tracemalloc.start()

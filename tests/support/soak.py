@@ -44,6 +44,7 @@ SOAK = {
     "test_combinations.py": r"every_combination.*\[[1-9]",
     "test_despawned_rows.py": "its_id.*numba-(at_once|random)|sheep.*numba-(lookup: [dh]|[dhp])",
     "test_docs.py": r"walk\[(a-model|sweeps)|pass_mypy",
+    "test_dying_objects.py": r"an_object_does.*3\]",
     "test_examples.py": "vendored",
     "test_fairness.py": "numba",
     "test_fast_changes.py": r"worlds_are_the_same\[([2-9]|1\d|\w+-[2-7])\]",
