@@ -91,7 +91,7 @@ _LETTERS: Final = (
     (r"\bthen\b", _CHOICE),
     (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
     (r"^\s*(if|elif|while)\b[^(]*[^=!<>(]=(?!=)", _EQUAL),
-    (r"^\s*else\s+if\b", "write 'elif'"),
+    (r"^\s*(else\s+if|elsif|elseif)\b", "write 'elif'"),
     (r"^\s*(if|elif|else|for|while)\b[^:]*$", "end the line with ':' and indent its steps below"),
     (r"^\s*(elif\b|else\s*:)", "it goes on from an 'if' of the same text, at the same indentation"),
     (r"\belif\b", "write `a if c else b if d else e`"),
@@ -133,6 +133,8 @@ def of_statement(statement: ast.stmt) -> str:
             return f"write `{ast.unparse(call)}`"
         case ast.Expr(ast.Name(name)) if name in COMMANDS:
             return f"write `{name}(…)`" if name != "die" else "write `die()`"
+        case ast.Expr(ast.Call(ast.Attribute(attr=name))) if name in COMMANDS:
+            return "write `die()`" if name == "die" else f"write `{name}(…)`"
         case ast.Expr(ast.Call(ast.Attribute(attr=name))):
             return f"nothing here has {quote(name)}: numbers are assigned, as in `x += 1`"
     return _STEPS
@@ -253,6 +255,25 @@ def of_list(elements: Sequence[ast.expr]) -> str:
     if 2 <= len(elements) <= MAX_VECTOR:
         return f"write `vec({', '.join(map(ast.unparse, elements))})`"
     return "write each element as a step of its own, as in `v[0] = 1`"
+
+
+def of_membership(node: ast.Compare) -> str:
+    """Return a hint for `x in [a, b]`."""
+    match node:
+        case ast.Compare(left, [ast.In() | ast.NotIn() as op], [ast.Tuple() | ast.List() as among]):
+            sign, word = ("==", "or") if isinstance(op, ast.In) else ("!=", "and")
+            sides = [f"{ast.unparse(left)} {sign} {ast.unparse(each)}" for each in among.elts]
+            return f"write `{f' {word} '.join(sides)}`" if sides else ""
+    return ""
+
+
+def of_options(node: ast.Call, options: Collection[str]) -> str:
+    """Return a hint for options that an aggregate has not."""
+    if ast.unparse(node.func) not in AGGREGATES:
+        return ""
+    unknown = next((each.arg for each in node.keywords if each.arg not in options), None)
+    listed = ", ".join(f"{option}=" for option in sorted(options))
+    return f"{unknown}= is none of its options {listed}" if unknown else ""
 
 
 def of_count(node: ast.Call, high: int | None) -> str:

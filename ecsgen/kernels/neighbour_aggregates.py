@@ -24,7 +24,8 @@ LINK: Final = "link"
 NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
 """Names about neighbours, in kernels with `near` only."""
 NO_DRAWS: Final = NoDraws(
-    "an aggregate over neighbours cannot draw random numbers", "draw into a local in a step before"
+    "an aggregate over neighbours cannot draw random numbers",
+    "draw in a loop over them, or one number for all into a local in a step before",
 )
 CHANCES: Final = ("choice", "min_by", "max_by")
 OPTIONS: Final = frozenset(("where", "weight", "none"))

@@ -65,6 +65,8 @@ class References:
         hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
         if spelled == SELF and node.attr in self.scope.fields:
             hint = f"the row's own field is {quote(node.attr)} alone"
+        elif spelled == SELF and (owner := self.scope.owner_of(node.attr)):
+            hint = owner
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
         raise KernelError("E810", message, node, hint)
 

@@ -192,21 +192,24 @@ class Scope:
                 return make_silent_error(node)
             message = f"{quote(name)} is for neighbours, and this kernel has none"
             return KernelError("E813", message, node, "give the kernel near: a radius")
-        hint = self._owner_of(name) or self._instead_of(node)
+        hint = self.owner_of(name) or self._instead_of(node)
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
     def _instead_of(self, node: ast.Name) -> str:
         is_no_argument = self.is_reduction or isinstance(node.ctx, ast.Store)
         declared = f"an argument is declared by `args: {{{node.id}: f32}}`"
-        known = tuple(self._values())
+        near = () if self.neighbours is None else self.neighbours.names
+        known = (*sorted({*near}.difference(NAMES)), *self._values())
         hint = hints.of_name(node.id, self.members, known, "" if is_no_argument else declared)
         return hints.of_word(node.id) or did_you_mean(node.id, self.names()) or hint
 
-    def _owner_of(self, name: str) -> str:
+    def owner_of(self, name: str) -> str:
+        """Return a hint that says whose a name is that stands alone; "" if nobody has it."""
         for component in self.components.values():
             if any(value.name == name for value in component.readable):
                 return f"name its component, as in {component.name}.{name}"
-        return ""
+        is_setting = any(setting.name == name for setting in self.settings)
+        return f"write {SETTINGS}.{name}" if is_setting else ""
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """Return the expression for `parent.field`, `Component.field`, `other.field` or

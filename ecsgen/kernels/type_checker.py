@@ -67,6 +67,8 @@ class TypeChecker:
             hint = "compare it with something, as in `x > 0`"
             if not isinstance(operand, Literal) and (enum := operand.type.enum):
                 hint = f"compare it with a member; of flags `{enum}.name in x` asks for one"
+            elif not isinstance(operand, Literal) and operand.type.is_handle:
+                hint = f"`exists({ast.unparse(node)})` says whether it leads to somebody"
             raise KernelError("E803", f"a condition is a bool, not {shown}", node, hint)
         return operand
 
@@ -192,6 +194,8 @@ class TypeChecker:
             if not isinstance(middle, _LEAVES):  # it would be computed twice
                 hint = hints.of_bits(middle) or "write 'and'"
                 raise KernelError("E801", "this is part of two comparisons", middle, hint)
+        if hint := hints.of_membership(node):
+            raise unsupported(node.comparators[0], node.comparators[0], hint)
         values = [self.infer(value) for value in (node.left, *node.comparators)]
         comparisons: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
@@ -234,7 +238,8 @@ class TypeChecker:
             return type_aggregate(node, name, near, self.infer, no_draws)
         names = near.names if near is not None else ()
         if node.keywords:
-            raise unsupported(node, node, hints.of_call(node, names))
+            hint = hints.of_options(node, OPTIONS) or hints.of_call(node, names)
+            raise unsupported(node, node, hint)
         if name == operations.EXISTS:
             occupied = near.occupied(node.args[0]) if near is not None and node.args else None
             if occupied is not None:

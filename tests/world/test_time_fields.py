@@ -181,6 +181,7 @@ def test_worlds_are_saved_and_other_units_load_if_they_are_exact(world: Any) -> 
     ]
     finer = times("ns").load(saved)
     assert np.array_equal(finer.event.data.at, world.event.data.at, equal_nan=True)
+    assert times().load(finer.to_bytes()).to_bytes() == saved
     with pytest.raises(SnapshotError, match=r"does not fit datetime\[s\]"):
         times("s").load(saved)
     world.event.set_at(0, None)

@@ -210,16 +210,13 @@ def as_time(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     """Return times in another unit, if they are exact."""
     old, new, _ = change
     ticks, is_time = cells.copy(), cells != _NAT
-    factor, divisor = _PER_SECOND[new.target], _PER_SECOND[old.target]
-    most = (2**63 - 1) // max(factor // divisor, 1)
-    bad = np.where(
-        factor > divisor, (cells > most) | (cells < -most), cells * factor % divisor != 0
-    )
+    before, after = _PER_SECOND[old.target], _PER_SECOND[new.target]
+    factor, divisor = max(after // before, 1), max(before // after, 1)
+    most = (2**63 - 1) // factor
+    bad = (cells > most) | (cells < -most) | (cells % divisor != 0)
     check(bad & is_time, as_times(cells, old), f"does not fit {new.text}")
-    if factor > divisor:
-        ticks *= factor // divisor
-    else:
-        ticks //= divisor // factor
+    ticks *= factor
+    ticks //= divisor
     ticks[~is_time] = _NAT
     return ticks
 
