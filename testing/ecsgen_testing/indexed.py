@@ -15,6 +15,8 @@ from .subject import Field, Subject, refuses
 
 def _values(field: Field, cells: NDArray[Any]) -> list[Any]:
     """Return values that a field takes, of stored cells."""
+    if cells.dtype.kind in "mM":  # those that Python has no time for would be numbers
+        return list(cells)
     if cells.dtype.kind != "S":
         values: list[Any] = cells.tolist()
         return values

@@ -225,12 +225,14 @@ def test_schedules_of_all_kinds_pass_their_tests(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("runtime", WAYS)
 def test_small_handles_pass_their_tests(tmp_path: Path, runtime: Runtime) -> None:
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
-    small = "world: Small\nentity: {index_bits: 3, generation_bits: 2, min_free: 1}\n"
-    (schemas / "small.yaml").write_text(f"{small}---\ncomponent: Tag\n", encoding="utf-8")
-    build(schemas, tmp_path / "package", runtime=runtime)
-    run_pytest(tmp_path, tmp_path / "package" / "tests")
+    for bits in (2, 3):
+        schemas = tmp_path / f"schemas_{bits}"
+        schemas.mkdir()
+        handles = f"{{index_bits: {bits}, generation_bits: 2, min_free: {bits - 2}}}"
+        small = f"world: Small\nentity: {handles}\n---\ncomponent: Tag\n"
+        (schemas / "small.yaml").write_text(small, encoding="utf-8")
+        build(schemas, tmp_path / f"of_{bits}", runtime=runtime)
+        run_pytest(tmp_path, tmp_path / f"of_{bits}" / "tests")
 
 
 @pytest.mark.parametrize("which", ["schemas", "tests/more_policies.yaml", "tests/sharded.yaml"])
@@ -247,7 +249,7 @@ def test_vendored_packages_pass_their_tests(tmp_path: Path, which: str) -> None:
 
 
 def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
-    """And kernels let numbers grow until they overflow."""
+    """And kernels let numbers grow until they overflow. Python has no times of nanoseconds."""
     schemas = tmp_path / "schemas"
     schemas.mkdir()
     fields = "fields: {m: f32, source: f32, w: f32, entity_: f32, owner: f32, values: f32}"
@@ -255,7 +257,8 @@ def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
     (schemas / "names.yaml").write_text(
         f"world: Names\ngroups: {{pair: [One, Two]}}\nkernels:\n  grow: {kernel}\n---\n"
         f"component: One\n{fields}\n---\ncomponent: Two\nrelease: true\n{fields}\n---\n"
-        f"component: Three\nowner: none\n{fields}\n",
+        f"component: Three\nowner: none\n{fields}\n---\n"
+        'component: Four\nfields: {at: {type: "datetime[ns]", index: true}}\n',
         encoding="utf-8",
     )
     build(schemas, tmp_path / "package")
