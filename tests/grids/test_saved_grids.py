@@ -365,14 +365,14 @@ BREAKING = {
 
 
 @pytest.mark.parametrize("case", BREAKING)
-def test_what_breaks(tmp_path: Path, case: str) -> None:
+def test_what_breaks(case: str) -> None:
     old, new, wanted = BREAKING[case]
-    errors = breaks(tmp_path, old, new).errors
+    errors = breaks(old, new).errors
     assert " ".join(f"{error.code}:{error.mark.line}" for error in errors) == wanted, errors
 
 
-def test_what_breaks_is_said(tmp_path: Path) -> None:
-    errors = breaks(tmp_path, patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
+def test_what_breaks_is_said() -> None:
+    errors = breaks(patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
     axes = "'Patch' has a grid of 3 axes, and had a grid of 2 axes"
     assert [(error.message, error.hint) for error in errors] == [
         (f"{axes}: saved rows are not its cells", "go back to a grid of 2 axes"),
@@ -388,7 +388,7 @@ def test_what_breaks_is_said(tmp_path: Path) -> None:
             "go back to 'on'",
         ),
     ]
-    *_, gone = breaks(tmp_path / "b", *BREAKING["grid on"][:2]).errors
+    *_, gone = breaks(*BREAKING["grid on"][:2]).errors
     assert gone.message.endswith(
         "no grid: no create, create_many, destroy, destroy_many, clear, reserve, shrink_to_fit, "
         "sort, reorder, destroy_id, destroy_id_many any more"

@@ -12,14 +12,12 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.interrupt_worlds import interrupted_worlds
 from tests.support.accelerated_packages import need_layer
 from tests.support.fault_injection import (
     CLOCK,
@@ -136,18 +134,14 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
     assert w.spawn(3).tolist() == entities[:3].tolist()
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_signals_leave_nothing_that_answers_wrongly() -> None:
-    count, wrong = interrupted_worlds(SIGNALS, seed=int(time.time()))
-    assert count
-    assert wrong == []
-
-
-def test_with_methods_in_c_signals_leave_nothing_that_answers_wrongly() -> None:
-    need_layer()
+# In a process of its own: a signal may come before `errstate` of numpy has ended, say.
+@pytest.mark.parametrize("is_pure", ["1", "0"])
+def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
+    if is_pure == "0":
+        need_layer()
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.interrupt_worlds", str(SIGNALS)],
-        env={**os.environ, "ECSGEN_PURE": "0"},
+        env={**os.environ, "ECSGEN_PURE": is_pure},
         cwd=ROOT,
         capture_output=True,
         text=True,
