@@ -33,7 +33,7 @@ _NOWHERE: Final = 65535
 """Place of what is not finite; others have 0 to 65,534 between the bounds."""
 _NOTHING: Final = 255
 """Colour and size of what has none; others have 0 to 254, or the place of their member."""
-_HEAD_KEYS: Final = ("members", "color_range", "size_range", "grid")
+_HEAD_KEYS: Final = ("members", "color_range", "size_range", "grid", "hood")
 
 Cells = NDArray[Any]
 
@@ -82,8 +82,9 @@ def film_page(title: str, charts: Sequence[Sequence[str]], scenes: Sequence[Scen
 def _ends(layer: Layer) -> Layer:
     """Return the ends of links as points, two to a line."""
     ends = layer.columns[LINKS]
-    head = {"n": ends.shape[1], "wrap": layer.head["wrap"], "bounds": layer.head["bounds"]}
-    return Layer({**head, "columns": []}, {"place": ends})
+    keys = {"wrap", "bounds", "hood"} & layer.head.keys()
+    head: dict[str, Json] = {key: layer.head[key] for key in keys}
+    return Layer({**head, "n": ends.shape[1], "columns": []}, {"place": ends})
 
 
 def _without_imports(module: str) -> str:

@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any, Final
 
 import numpy as np
+from ecsgen_runtime.kernels.grids.grid_layout import HEXAGONAL
 from numpy.typing import NDArray
 
 from ecsgen.inspector.json_values import Json
@@ -28,6 +29,10 @@ _INK: Final = (70, 80, 95)
 _LINK: Final = (205, 208, 213)
 _OVERSAMPLED: Final = 2
 """Pixels that become one, along each side."""
+_SLANT: Final = 3**0.5 / 2
+"""How far one line of hexagons is above the other, where each is a unit across."""
+_CORNER: Final = 3**-0.5
+"""How far their uppermost corners are above their middle."""
 _STRIP: Final = 24
 """Height of the legend below the map."""
 _MOST: Final = 8192
@@ -66,11 +71,15 @@ def paint(scene: Scene, width: int, height: int) -> Any:
     frame = _Frame(layer.head, size)
     if scene.cells is not None and "color" in scene.cells.columns:
         left, top, right, bottom = (round(end) for end in frame.box)
-        cells = Image.fromarray(_cells_as_rows(scene.cells))
-        picture.paste(
-            cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
-        )
-    draw.rectangle(frame.box, outline=(200, 205, 212))
+        if frame.is_hexagonal:
+            cells = Image.fromarray(_hexagons(scene.cells, frame, size))
+            picture.paste(cells, (0, 0))
+        else:
+            cells = Image.fromarray(_cells_as_rows(scene.cells))
+            picture.paste(
+                cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
+            )
+    draw.polygon(frame.border, outline=(200, 205, 212))
     if scene.points is not None and LINKS in scene.points.columns:
         _draw_links(draw, scene.points.columns[LINKS], frame)
     if scene.points is not None:
@@ -85,33 +94,68 @@ def paint(scene: Scene, width: int, height: int) -> Any:
 
 
 class _Frame:
-    """Where the bounds are in a picture: fitted, with the same scale on both axes."""
+    """Where the bounds are in a picture: fitted, with the same scale on both axes.
+
+    Hexagons, a unit across, stand upright, so that a step up leads half a unit to the right.
+    """
 
     def __init__(self, head: dict[str, Json], size: tuple[int, int]) -> None:
+        self.is_hexagonal = head.get("hood") == HEXAGONAL
         (left, right), (low, high) = [*head["bounds"], [-0.5, 0.5]][:2]
+        corners = np.array([[left, right, right, left], [low, low, high, high]], np.float64)
+        if self.is_hexagonal:
+            corners += np.array([[-1, 1, 1, -1], [-1, -1, 1, 1]]) / 6  # around theirs
+            left, right = -0.5, right + high / 2
+            low, high = 0.5 - _CORNER, 0.5 + (high - 1) * _SLANT + _CORNER
         spans = (right - left) or 1, (high - low) or 1
         self._scale = 0.96 * min(size[0] / spans[0], size[1] / spans[1])
         self._shift = (
             size[0] / 2 - self._scale * (left + spans[0] / 2),
             size[1] / 2 + self._scale * (low + spans[1] / 2),
         )
-        x0, x1 = self.x(np.array([left, right])).tolist()
-        y1, y0 = self.y(np.array([low, high])).tolist()
-        self.box: tuple[float, float, float, float] = (x0, y0, x1, y1)
+        x, y = self.pixels(corners)
+        self.box: tuple[float, float, float, float] = (x[0], y[2], x[1], y[0])
+        self.border = np.stack([x, y], -1).reshape(-1).tolist()
         self.area = size[0] * size[1]
 
-    def x(self, places: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(places * np.float64(self._scale) + self._shift[0])
+    def pixels(self, places: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where places, shape (axes, n), are from the left and from the top."""
+        x, y = places[0].astype(np.float64), np.zeros(places.shape[1])
+        if len(places) > 1:
+            y = places[1].astype(np.float64)
+        if self.is_hexagonal:
+            x, y = x + (y - 0.5) / 2, 0.5 + (y - 0.5) * _SLANT
+        return x * self._scale + self._shift[0], self._shift[1] - y * self._scale
 
-    def y(self, places: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(self._shift[1] - places * np.float64(self._scale))
+    def hexagons(
+        self, x: NDArray[Any], y: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the coordinates of the hexagons in which pixels of one line are."""
+        up = ((self._shift[1] - y) / self._scale - 0.5) / _SLANT
+        across = (x - self._shift[0]) / self._scale - 0.5 - up / 2
+        exact = np.stack([across, np.full_like(across, up), -across - up])
+        q, r, s = rounded = np.rint(exact)
+        farthest = np.abs(rounded - exact).argmax(0)
+        return np.where(farthest == 0, -r - s, q), np.where(farthest == 1, -q - s, r)
+
+
+def _hexagons(layer: Layer, frame: _Frame, size: tuple[int, int]) -> Inks:
+    """Return the pixels of a picture of a grid's cells, the uppermost line first."""
+    width, height = layer.head["grid"][:2]
+    inks = _inks(layer)
+    pixels = np.full((size[1], size[0], 3), _PAPER, np.uint8)
+    x = np.arange(size[0]) + 0.5
+    for line, colours in enumerate(pixels):
+        across, up = frame.hexagons(x, line + 0.5)
+        is_cell = (across >= 0) & (across < width) & (up >= 0) & (up < height)
+        colours[is_cell] = inks[(across * height + up)[is_cell].astype(np.intp)]
+    return pixels
 
 
 def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
     head, columns = layer
-    n, axes = head["n"], columns["place"]
-    x = frame.x(axes[0])
-    y = frame.y(axes[1] if len(axes) > 1 else np.zeros(n))
+    n = head["n"]
+    x, y = frame.pixels(columns["place"])
     radius = np.full(n, max(1.5, min(10 * _OVERSAMPLED, (frame.area / max(n, 1)) ** 0.5 / 3)) / 2)
     if "size" in columns:
         low, high = head["size_range"]
@@ -141,9 +185,7 @@ def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
 
 
 def _draw_links(draw: Any, ends: NDArray[Any], frame: _Frame) -> None:
-    x = frame.x(ends[0])
-    y = frame.y(ends[1] if len(ends) > 1 else np.zeros_like(x))
-    lines = np.stack([x, y], -1).reshape(-1, 4)
+    lines = np.stack(frame.pixels(ends), -1).reshape(-1, 4)
     for line in lines[np.isfinite(lines).all(1)].tolist():
         draw.line(line, fill=_LINK, width=_OVERSAMPLED)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from ecsgen_runtime.kernels.grids.grid_layout import HEXAGONAL
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
@@ -277,7 +278,9 @@ def _shape_of(source: Place, layer: int | None) -> dict[str, Json]:
     shown = 2 if layer is not None and depth > 1 else None
     if layer is not None and layer >= depth:
         raise RequestError(400, f"layer: there is no layer {layer} of {depth}")
-    grid = {} if shape is None else {"grid": shape[:shown]}
+    grid: dict[str, Json] = {} if shape is None else {"grid": shape[:shown]}
+    if getattr((source.grid or source.reader).manager, "HOOD", "") == HEXAGONAL:
+        grid["hood"] = HEXAGONAL
     return {"wrap": source.wrap[:shown], "owner": source.reader.owner, **grid}
 
 

@@ -167,6 +167,60 @@ def test_a_picture_of_a_grid() -> None:
         assert all(min(a, b) <= c <= max(a, b) for a, b, c in zip(low, high, ink, strict=True))
 
 
+def hexagons() -> Any:
+    """A grid of hexagons, of which some are wet, and a bee on one that is dry."""
+    text = """
+component: Comb
+grid: {shape: [5, 4], hood: hex, wrap: true}
+fields: {wet: bool}
+---
+component: Bee
+on: cell
+fields: {cell: id<Comb>, awake: {type: bool, default: true}}
+---
+world: Hive
+"""
+    world = world_package(text, "filmed_hive").Hive()
+    world.comb.data.wet[::3] = True
+    world.spawn(1, bee={"cell": world.comb.id_of_many([14])})  # the cell (3, 2)
+    return world
+
+
+def wrong_hexagons(image: Image.Image, part: float, bee: tuple[int, int] | None = None) -> Any:
+    """Return the hexagons of which some place near a corner, or the middle, has another colour.
+
+    Those of a line stand side by side, and half of one to the right of those below. `part`: of the
+    picture, that is taken up along the tighter side.
+    """
+    across, up = 5 + 3 / 2 + 1, 3 * 3**0.5 / 2 + 2 / 3**0.5
+    scale = part * min(image.width / across, image.height / up)
+    wrong = []
+    for q, r in np.ndindex(5, 4):
+        x, y = q + r / 2 + 1 - across / 2, (r - 1.5) * 3**0.5 / 2
+        around = np.arange(6) * np.pi / 3 + np.pi / 6
+        corners = 0.4 * 3**-0.5 * 2 * np.stack([np.cos(around), np.sin(around)], -1)
+        for dx, dy in [*corners, (0, 0)]:
+            right, down = image.width / 2 + scale * (x + dx), image.height / 2 - scale * (y + dy)
+            is_bee = (q, r) == bee and (dx, dy) == (0, 0)
+            wanted = picture.NAMED[int((4 * q + r) % 3 == 0 or is_bee)]
+            seen: Any = image.getpixel((int(right), int(down)))
+            if np.abs(np.subtract(seen, wanted)).max() > 2:
+                wrong.append((q, r))
+    return wrong
+
+
+def test_a_picture_of_hexagons() -> None:
+    world = hexagons()
+    shown = picture_of(world, View(map="comb", color="wet"), 160, 140)  # too small for a legend
+    assert wrong_hexagons(shown, 0.96) == []
+    assert shown.getpixel((4, 10)) == shown.getpixel((156, 130)) == (255, 255, 255)
+    shown = picture_of(world, View(map="bee", color="awake"), 160, 140)
+    assert wrong_hexagons(shown, 0.96, bee=(3, 2)) == []
+    with Inspected(world) as inspected:
+        assert b'"hood": "hex"' in inspected.get("points/bee").body
+        assert b'"bounds": [[0, 5], [0, 4]]' in inspected.get("points/bee").body
+
+
 @pytest.mark.parametrize("direction", [None, "way"])
 def test_a_picture_of_points_before_a_grid(direction: str | None) -> None:
     view = View(map="flock", color="mood", direction=direction)
@@ -350,6 +404,17 @@ def test_colours_in_a_browser(opened: Page, tmp_path: Path) -> None:
         assert np.abs(np.subtract(ink(0, 0), wanted)).max() <= 2
         assert np.abs(np.subtract(ink(3, 2), picture.SCALE[-1])).max() <= 2
         assert np.abs(np.subtract(ink(2, 1), picture.NAMED[-1])).max() <= 2
+    assert wrong == []
+
+
+@pytest.mark.browser
+def test_hexagons_in_a_browser(opened: Page, tmp_path: Path) -> None:
+    with serve_any(hexagons(), step=lambda: None, view=View(map="bee", color="awake")) as inspector:
+        film = inspector.record(1)
+    open_film(opened, film, tmp_path)
+    opened.wait_for_timeout(200)
+    shown = Image.open(BytesIO(opened.locator(".map canvas").first.screenshot())).convert("RGB")
+    assert wrong_hexagons(shown, 0.94, bee=(3, 2)) == []
     assert wrong == []
 
 

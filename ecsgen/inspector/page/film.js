@@ -111,10 +111,9 @@ class Film {
 
   #fit() {
     this.surface.resize();
-    const { bounds, wrap } = this.first.facts;
-    const shown = AXES.map((axis) => bounds[axis] ?? [-0.5, 0.5]);
-    this.view = fitted(this.surface.canvas, shown, AXES);
-    drawBorder(this.surface.over.getContext("2d"), this.view, shown, wrap, colour("dim"));
+    const first = this.first.layer(this.picture);
+    this.view = fitted(this.surface.canvas, AXES.map((axis) => first.bounds[axis] ?? [-0.5, 0.5]), AXES);
+    drawBorder(this.surface.over.getContext("2d"), this.view, first.border(AXES), first.head.wrap, colour("dim"));
     this.show(this.picture);
   }
 

@@ -12,6 +12,25 @@ const MEMBERS = 12;
 
 const LEVELS = 256; // colours of a scale
 
+// Hexagons, a unit across, stand upright: a step up leads half a unit to the right.
+export const SLANT = Math.sqrt(3) / 2; // how far one line of them is above the other
+const CORNER = Math.sqrt(1 / 3); // how far their uppermost corners are above their middle
+
+// Where a place on a grid of hexagons is in the picture's plane.
+function leaned([across, up]) {
+  return [across + (up - 0.5) / 2, 0.5 + (up - 0.5) * SLANT];
+}
+
+// The cell of a grid of hexagons in which a place of the plane is.
+export function hexagonAt(x, y) {
+  const up = (y - 0.5) / SLANT;
+  const across = x - 0.5 - up / 2;
+  const [q, r, s] = [Math.round(across), Math.round(up), Math.round(-across - up)];
+  const [dq, dr, ds] = [Math.abs(q - across), Math.abs(r - up), Math.abs(s + across + up)];
+  if (dq >= dr && dq >= ds) return [-r - s, r];
+  return [q, dr >= ds ? -q - s : r];
+}
+
 // A colour as one number, in the order of the bytes of a picture.
 export function pixelOf([red, green, blue], opacity = 255) {
   return ((opacity << 24) | (blue << 16) | (green << 8) | red) >>> 0;
@@ -67,16 +86,54 @@ export class Layer {
     return this.columns.get(role);
   }
 
+  get isHexagonal() {
+    return this.head.hood === "hex";
+  }
+
+  // The ends of each axis in the picture.
+  get bounds() {
+    if (!this.isHexagonal) return this.head.bounds;
+    const [[, right], [, high]] = this.head.bounds;
+    return [[-0.5, right + high / 2], [0.5 - CORNER, 0.5 + (high - 1) * SLANT + CORNER]];
+  }
+
+  // The corners between which places are, or around those of hexagons.
+  border(axes) {
+    const more = this.isHexagonal ? 1 / 6 : 0;
+    const [[left, right], [low, high]] = axes.map((axis) => this.head.bounds[axis] ?? [-0.5, 0.5]).map(([from, to]) => [from - more, to + more]);
+    const corners = [[left, low], [right, low], [right, high], [left, high]];
+    return this.isHexagonal ? corners.map(leaned) : corners;
+  }
+
+  // Where points are along an axis of the picture; undefined without that axis.
   axis(number) {
-    const { n, wrap } = this.head;
-    return number < wrap.length ? this.columns.get("place")?.subarray(number * n, (number + 1) * n) : undefined;
+    return number < this.head.wrap.length ? this.#along("place", number) : undefined;
   }
 
   // The ends of links along two axes, two to a line; null without.
   lines(axes) {
     const ends = this.columns.get("links");
-    const n = ends ? ends.length / this.head.wrap.length : 0;
-    return n ? axes.map((axis) => (axis < this.head.wrap.length ? ends.subarray(axis * n, (axis + 1) * n) : new Float32Array(n))) : null;
+    if (!ends?.length) return null;
+    return axes.map((axis) => this.#along("links", axis) ?? new Float32Array(ends.length / this.head.wrap.length));
+  }
+
+  // The part of a column of places that is about one axis.
+  #along(role, number) {
+    const column = this.#inPlane(role);
+    const n = column && column.length / this.head.wrap.length;
+    return number < this.head.wrap.length ? column?.subarray(number * n, (number + 1) * n) : undefined;
+  }
+
+  #inPlane(role) {
+    const column = this.columns.get(role);
+    if (!column || !this.isHexagonal) return column;
+    const known = (this.planes ??= new Map()).get(role);
+    if (known) return known;
+    const n = column.length / 2;
+    const plane = new Float32Array(2 * n);
+    for (let k = 0; k < n; k += 1) [plane[k], plane[n + k]] = leaned([column[k], column[n + k]]);
+    this.planes.set(role, plane);
+    return plane;
   }
 
   owner(row) {
@@ -126,13 +183,16 @@ export function pixel({ height }, view, k, value) {
   return k ? height - from : from;
 }
 
-// Draws borders, dashed where the world wraps.
-export function drawBorder(context, view, [[left, right], [low, high]], wrap, ink) {
+// Draws borders between corners, dashed where the world wraps.
+export function drawBorder(context, view, corners, wrap, ink) {
   const { canvas } = context;
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.strokeStyle = ink;
   context.lineWidth = 1;
   context.setLineDash(wrap.some((size) => size) ? [6, 4] : []);
-  context.strokeRect(pixel(canvas, view, 0, left), pixel(canvas, view, 1, high), (right - left) * view.scale[0], (high - low) * view.scale[1]);
+  context.beginPath();
+  for (const corner of corners) context.lineTo(...corner.map((place, k) => pixel(canvas, view, k, place)));
+  context.closePath();
+  context.stroke();
   context.setLineDash([]);
 }

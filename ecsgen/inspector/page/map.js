@@ -154,7 +154,7 @@ export class MapPage {
   }
 
   #bounds() {
-    const { bounds } = (this.points ?? this.cells).head;
+    const { bounds } = this.points ?? this.cells;
     return this.axes.map((axis) => bounds[axis] ?? [-0.5, 0.5]);
   }
 
@@ -175,13 +175,14 @@ export class MapPage {
   // Borders, and the entity that is marked; left as they are while nothing of it changes.
   #drawOver() {
     const row = this.marked && this.points?.owners ? this.points.rowOf(this.marked) : -1;
-    const [bounds, ink] = [this.#bounds(), colour("dim")];
+    const first = this.points ?? this.cells;
+    const [border, ink] = [first.border(this.axes), colour("dim")];
     const { width, height } = this.over;
-    const drawn = row < 0 ? JSON.stringify([this.view, bounds, ink, width, height]) : "";
+    const drawn = row < 0 ? JSON.stringify([this.view, border, ink, width, height]) : "";
     if (drawn && drawn === this.drawnOver) return;
     this.drawnOver = drawn;
     const context = this.over.getContext("2d");
-    drawBorder(context, this.view, bounds, (this.points ?? this.cells).head.wrap, ink);
+    drawBorder(context, this.view, border, first.head.wrap, ink);
     if (row < 0) return;
     const [x, y] = this.axes.map((axis, k) => pixel(this.canvas, this.view, k, this.points.axis(axis)?.[row] ?? 0));
     context.strokeStyle = colour("ink");

@@ -1,7 +1,7 @@
 // Draws points and the cells of a grid without a graphics card: pixel by pixel, onto a plain canvas.
 // What a browser does in its place (WebGL in software) takes fifty times as long.
 
-import { pixelOf } from "./layer.js";
+import { hexagonAt, pixelOf } from "./layer.js";
 
 const ANGLES = 32;
 export const LINE = [128, 128, 128, 120]; // colour of links, with its opacity
@@ -51,6 +51,7 @@ export class PixelRenderer {
     const { width, height } = this.image;
     const [across, up = 1] = cells.head.grid;
     const { inks } = cells;
+    if (cells.isHexagonal) return this.#drawHexagons(cells, view);
     const cellAt = (k, count) => (pixel) => {
       const place = Math.floor((pixel + 0.5 - view.shift[k]) / view.scale[k]);
       return place >= 0 && place < count ? place : -1;
@@ -62,6 +63,19 @@ export class PixelRenderer {
       if (row < 0) continue;
       for (let x = 0; x < width; x += 1) {
         if (columns[x] >= 0) this.pixels[y * width + x] = inks[columns[x] * up + row];
+      }
+    }
+  }
+
+  #drawHexagons({ head, inks }, view) {
+    const { width, height } = this.image;
+    const [across, up] = head.grid;
+    const placeOf = (k, pixel) => (pixel + 0.5 - view.shift[k]) / view.scale[k];
+    for (let y = 0; y < height; y += 1) {
+      const place = placeOf(1, height - 1 - y);
+      for (let x = 0; x < width; x += 1) {
+        const [q, r] = hexagonAt(placeOf(0, x), place);
+        if (q >= 0 && q < across && r >= 0 && r < up) this.pixels[y * width + x] = inks[q * up + r];
       }
     }
   }

@@ -3,6 +3,7 @@
 // places of their ends on both axes, two to a line.
 
 import { element } from "./dom.js";
+import { SLANT } from "./layer.js";
 import { LINE, PixelRenderer } from "./pixels.js";
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
@@ -25,16 +26,24 @@ void main() {
   pixel = ink;
 }`;
 const CORNERS = `#version 300 es
-uniform vec2 scale, shift, cells; out vec2 at;
+uniform vec2 scale, shift, low, high; out vec2 at;
 void main() {
-  at = vec2(gl_VertexID & 1, gl_VertexID >> 1) * cells;
+  at = mix(low, high, vec2(gl_VertexID & 1, gl_VertexID >> 1));
   gl_Position = vec4(at * scale + shift, 0.0, 1.0);
 }`;
 const CELLS = `#version 300 es
 precision highp float;
-uniform sampler2D inks; uniform vec2 cells; in vec2 at; out vec4 pixel;
+uniform sampler2D inks; uniform vec2 cells; uniform float slant; in vec2 at; out vec4 pixel;
 void main() {
   ivec2 cell = ivec2(min(at, cells - 1.0));
+  if (slant > 0.0) { // hexagons: as hexagonAt has them
+    float up = (at.y - 0.5) / slant, across = at.x - 0.5 - up / 2.0;
+    vec3 exact = vec3(across, up, -across - up), whole = round(exact), off = abs(whole - exact);
+    if (off.x >= off.y && off.x >= off.z) whole.x = -whole.y - whole.z;
+    else if (off.y >= off.z) whole.y = -whole.x - whole.z;
+    if (any(lessThan(whole.xy, vec2(0.0))) || any(greaterThanEqual(whole.xy, cells))) discard;
+    cell = ivec2(whole.xy);
+  }
   pixel = texelFetch(inks, ivec2(cell.y, cell.x), 0);
 }`;
 
@@ -189,7 +198,11 @@ class CardRenderer {
       for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
       this.drawn = cells.stamp;
     }
+    const [x, y] = cells.isHexagonal ? cells.bounds : [[0, width], [0, height]];
     gl.uniform2f(this.cells.at("cells"), width, height);
+    gl.uniform2f(this.cells.at("low"), x[0], y[0]);
+    gl.uniform2f(this.cells.at("high"), x[1], y[1]);
+    gl.uniform1f(this.cells.at("slant"), cells.isHexagonal ? SLANT : 0);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 }
