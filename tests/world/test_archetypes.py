@@ -164,9 +164,12 @@ component: Tag
 component: Point
 fields: {x: f32}
 ---
+component: Mark
+fields: {y: i32}
+---
 world: Game
 entity: {min_free: 0}
-archetypes: {chunk: 512, components: [Tag, Point]}
+archetypes: {chunk: 512, components: [Tag, Point, Mark]}
 """,
         "archetype_reuse",
     )
@@ -191,6 +194,21 @@ archetypes: {chunk: 512, components: [Tag, Point]}
         assert [w.archetypes.get(e, g.Point).x for e in [old[2], *new]] == [3, 9, 9]
         assert len(w.archetypes) == 3
         assert not w.archetypes.has_many(new, g.Tag).any()
+
+    w = g.Game()
+    dies, stays, lives = w.spawn(3, mesh={}, point={"x": [1, 2, 3]})
+
+    def marked(rows: Any) -> None:
+        """What lives moves to where the row of the dead was, before it goes elsewhere."""
+        both = [lives, *w.entities.create_many(1)]
+        w.archetypes.add_many(both, g.Mark, y=[4, 5])
+
+    w.mesh.on_release(marked)
+    w.destroy(dies)
+    assert [w.archetypes.get(e, g.Point).x for e in (stays, lives)] == [2, 3]
+    assert w.archetypes.get(lives, g.Mark).y == 4
+    points = [chunk.point.x.tolist() for chunk in w.archetypes.chunks(all=[g.Point], none=[g.Mark])]
+    assert points == [[2]]
 
 
 def test_a_failing_spawn_takes_rows_back() -> None:
