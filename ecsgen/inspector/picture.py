@@ -70,11 +70,10 @@ def paint(scene: Scene, width: int, height: int) -> Any:
     draw = ImageDraw.Draw(picture)
     frame = _Frame(layer.head, size)
     if scene.cells is not None and "color" in scene.cells.columns:
-        left, top, right, bottom = (round(end) for end in frame.box)
         if frame.is_hexagonal:
-            cells = Image.fromarray(_hexagons(scene.cells, frame, size))
-            picture.paste(cells, (0, 0))
+            picture.paste(Image.fromarray(_hexagons(scene.cells, frame, size)))
         else:
+            left, top, right, bottom = (round(end) for end in frame.box)
             cells = Image.fromarray(_cells_as_rows(scene.cells))
             picture.paste(
                 cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
@@ -224,8 +223,9 @@ def _draw_legend(draw: Any, layer: Layer, time: dict[str, Json], width: int, hei
 
     font = ImageFont.load_default(12)
     middle = height - _STRIP / 2
-    tick = time.get("tick")
-    time_text = f"step {time['step']:,}" if tick is None else f"tick {tick:,}"
+    tick, step = time.get("tick"), time["step"]
+    # a time that is still 0 after some steps is left alone by them, as on the page
+    time_text = f"step {step:,}" if tick is None or (step and not tick) else f"tick {tick:,}"
     draw.text((width - 8, middle), time_text, fill=_INK, font=font, anchor="rm")
     room, left = width - 20 - draw.textlength(time_text, font=font), 8.0
     head = layer.head

@@ -107,7 +107,7 @@ export class Layer {
 
   // Where points are along an axis of the picture; undefined without that axis.
   axis(number) {
-    return number < this.head.wrap.length ? this.#along("place", number) : undefined;
+    return this.#along("place", number);
   }
 
   // The ends of links along two axes, two to a line; null without.
