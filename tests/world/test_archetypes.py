@@ -199,7 +199,7 @@ archetypes: {chunk: 512, components: [Tag, Point, Mark]}
     dies, stays, lives = w.spawn(3, mesh={}, point={"x": [1, 2, 3]})
 
     def marked(rows: Any) -> None:
-        """What lives moves to where the row of the dead was, before it goes elsewhere."""
+        """Moves what lives: first to the row of the dead, then elsewhere."""
         both = [lives, *w.entities.create_many(1)]
         w.archetypes.add_many(both, g.Mark, y=[4, 5])
 
