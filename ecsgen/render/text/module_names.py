@@ -13,6 +13,8 @@ import builtins
 import re
 import symtable
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
 from typing import Final
 
 from ecsgen.render.text.formatting import PLACEHOLDER, import_line
@@ -58,12 +60,12 @@ def insert_imports(text: str, modules: Mapping[str, str], imported_as: Mapping[s
     `modules`: modules of names that other modules lack, with placeholders as in the text.
     `imported_as`: what the text calls imported names.
     """
-    scopes = list(_scopes(text))
-    symbols = [symbol for scope in scopes for symbol in scope.get_symbols()]
+    own, *inner = (scope.get_symbols() for scope in _scopes(text))
+    symbols = list(chain(own, *inner))
     needed = {s.get_name() for s in symbols if s.is_referenced() or s.is_parameter()}
     taken = {symbol.get_name().lstrip(_LETTER) for symbol in symbols}
     others = _choose_others(needed.intersection(_MARKED.findall(text)), taken)
-    imports = _import_block(_free_names(scopes), modules, imported_as, others)
+    imports = _import_block(_free_names(own, symbols), modules, imported_as, others)
     return (_rename(text, others) if others else text).replace(IMPORTS_MARKER, imports)
 
 
@@ -77,11 +79,10 @@ def _scopes(text: str) -> Iterator[symtable.SymbolTable]:
         todo += scope.get_children()
 
 
-def _free_names(scopes: list[symtable.SymbolTable]) -> set[str]:
+def _free_names(own: list[symtable.Symbol], symbols: list[symtable.Symbol]) -> set[str]:
     """Return the names that a module uses and does not define, with placeholders."""
-    symbols = (symbol for scope in scopes for symbol in scope.get_symbols())
     used = {s.get_name() for s in symbols if s.is_global() and s.is_referenced()}
-    used -= {symbol.get_name() for symbol in scopes[0].get_symbols() if symbol.is_assigned()}
+    used -= {symbol.get_name() for symbol in own if symbol.is_assigned()}
     return {name.replace(_LETTER, PLACEHOLDER) for name in used}
 
 
@@ -125,12 +126,11 @@ def _import_block(
 ) -> str:
     """Return the imports of the names that a text uses, as isort and black lay them out."""
     hidden = dict.fromkeys(others.keys() & vars(builtins).keys(), "builtins")
-    of_library = {**locate_public_names(RUNTIME), **_OF_ENTITIES}
-    places = {**STANDARD, **INSTALLED, **PACKAGE, **of_library, **modules, **hidden}
+    places = {**_known_places(), **modules, **hidden}
     names_by_module: dict[str, list[str]] = {}
-    for name, module in places.items():
+    for name in places.keys() & {*used, *imported_as}:
         if imported_as.get(name, name) in used:
-            names_by_module.setdefault(module, []).append(name)
+            names_by_module.setdefault(places[name], []).append(name)
     whole_modules = [
         _import_whole(_WHOLE[name], others.get(name, name)) for name in _WHOLE if name in used
     ]
@@ -139,6 +139,12 @@ def _import_block(
         lines = _import_from(module, names_by_module[module], {**imported_as, **others})
         groups[_group(module)].extend(lines)
     return "\n\n".join("\n".join(group) for group in groups if group)
+
+
+@cache
+def _known_places() -> dict[str, str]:
+    """Return the module of each name that every package can import."""
+    return {**STANDARD, **INSTALLED, **PACKAGE, **locate_public_names(RUNTIME), **_OF_ENTITIES}
 
 
 def _import_order(module: str) -> tuple[bool, bool, str]:
