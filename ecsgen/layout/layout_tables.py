@@ -130,9 +130,9 @@ def schedule_table(name: str, calls: Sequence[ScheduledCall], world: World) -> s
 def effects(call: ScheduledCall) -> dict[str, str]:
     """Return the effects of a kernel, as fields in the kernel's spelling, by the kind of effect."""
     program = call.kernel.program
-    drawn = ["random"] if call.draws else []
+    read = _gathered((*program.effects.reads, *call.values))
     return {
-        "reads": ", ".join([*_gathered(program.effects.reads), *drawn]),
+        "reads": ", ".join([*read, *["random"] * call.draws]),
         "of others": ", ".join(_gathered(call.reads_of_others)),
         "writes": ", ".join(_gathered(program.effects.writes)),
         "sends to": ", ".join(_gathered(call.sends)),

@@ -66,6 +66,13 @@ class ScheduledCall:
         )
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """The reductions and settings that the entry reads."""
+        program = self.kernel.program
+        reduced = (f"{value.name}()" for value in program.reduced)
+        return (*reduced, *(value.name for value in program.settings))
+
+    @property
     def sends(self) -> tuple[str, ...]:
         """The fields of other rows that the entry sends to, with their components."""
         return self.kernel.program.effects.sends

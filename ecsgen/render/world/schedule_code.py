@@ -173,10 +173,7 @@ class ScheduleMethod:
 def _effects(entry: ScheduledCall) -> str:
     """Return which fields a kernel reads, writes and sends to, in words."""
     parts = {"tick": ["adds 1"], "table": ["writes a line"]}.get(entry.kind, [])
-    program = entry.kernel.program
-    values = [f"{value.name}()" for value in program.reduced]
-    values += [value.name for value in program.settings]
-    reads = ", ".join([*entry.reads, *values, *["random numbers"] * entry.draws])
+    reads = ", ".join([*entry.reads, *entry.values, *["random numbers"] * entry.draws])
     parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), entry.sends)
     effects = entry.kernel.program.effects
     parts += reversed(effects.commands_in_words)
