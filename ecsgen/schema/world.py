@@ -100,8 +100,9 @@ def _entry(form: str | EntrySpec, method: str) -> ScheduleEntry:
         assignment = Kernel(method, steps, doc=f"Set {steps[0]}.", over=SETTINGS, turns="rows")
     names = (form.run,) if isinstance(form.run, str) else tuple(form.run)
     times = form.at_most if form.while_ else form.times
-    is_untimed = form.every is None and not form.from_ and (times is not None or names[1:])
-    every = None if is_untimed else 1 if form.every is None else form.every
+    is_at_ticks = form.every is not None or form.from_
+    is_plain = not is_at_ticks and (times is not None or names[1:] or form.set)
+    every = None if is_plain else 1 if form.every is None else form.every
     count = 1 if times is None else times
     again = (every, form.from_, count, form.while_)
     return ScheduleEntry(names, *again, form.set, to, assignment)

@@ -395,6 +395,9 @@ class ScheduledCalls:
         texts = [text for entry in self._entries for text in _run_by(entry) if text != "tick"]
         self.kernels = [schema.kernel(text) for text in texts if text not in schema.tables]
         self.tables = [text for text in texts if text in schema.tables]
+        self._setter_prefix = "set_"
+        while any(kernel.startswith(self._setter_prefix) for kernel in schema.kernels):
+            self._setter_prefix += "_"
 
     @property
     def sources(self) -> list[Kernel | Reduction]:
@@ -425,7 +428,7 @@ class ScheduledCalls:
             if since < 0 or since % entry.get("every", 1):
                 continue
             if "set" in entry:
-                getattr(w, f"_set_{self._name}_{number}")()
+                getattr(w, f"_{self._setter_prefix}{self._name}_{number}")()
                 continue
             home, _, reduction = entry.get("while", "").partition(".")
             for _ in range(entry["at_most"] if home else entry.get("times", 1)):

@@ -46,8 +46,10 @@ kernels:
 ---
 world: Box
 settings: {dt: f64, counts: "i32[2]"}
+kernels: {set_aside: {over: Mote, where: Mote.left == 1, steps: [Mote.left = 3]}}
 schedule:
   step:
+    - set_aside
     - {set: settings.dt, to: "1 / max(Mote.fastest(), 1)"}
     - Mote.drift
     - {set: "settings.counts[1]", to: i32(tick) * 10, every: 2, from: 1}

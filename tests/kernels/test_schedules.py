@@ -177,6 +177,10 @@ def package(request: Any) -> Any:
     return world_package(schema(), f"schedules_{request.param}", request.param)
 
 
+def test_to_set_settings_takes_no_time(package: Any) -> None:
+    assert not hasattr(package.Game(), "tick")
+
+
 def filled(package: Any, count: int, seed: int) -> Any:
     """A world in which some entities lack something, so that rows are here and there."""
     w, random = package.Game(), np.random.default_rng(seed)
