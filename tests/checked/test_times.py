@@ -30,6 +30,8 @@ kernels:
   slow: {over: Body, steps: ["Body.speed *= 0.5"]}
   look: {over: bodies, turns: rows, steps: ["Body.at += 1"]}
   leave: {over: bodies, where: Body.at > 100, steps: [die()]}
+  split: {over: Body, steps: [spawn(Body(at=1))]}
+  end: {over: Body, steps: [die()]}
   spin: {over: parts, steps: ["Part.angle += 1"]}
 records: {places: {far: {max: Body.at}}}
 schedule: {step: [drift, slow, look, Body.bounce, places, tick]}
@@ -62,6 +64,8 @@ def test_table(world: Any) -> None:
         world.leave()
         world.leave()
         world.spin()
+        world.split()
+        world.end()
     world.step(dt=1.0)
     table = times.table()
     listed = {(t.name, t.within): (t.calls, t.rows) for t in table}
@@ -75,6 +79,8 @@ def test_table(world: Any) -> None:
         ("Body.bounce", ""): (2, 3),
         ("leave", ""): (2, 5),  # those who left are counted once
         ("spin", ""): (1, 5),
+        ("split", ""): (1, 2),  # of those before
+        ("end", ""): (1, 4),
     }
     assert [t.seconds for t in table] == sorted((t.seconds for t in table), reverse=True)
     (whole_step,) = (t for t in table if t.name == "step")
