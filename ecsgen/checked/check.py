@@ -14,14 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from ecsgen_runtime.base.locks import is_locked
 from ecsgen_runtime.kernels.blocks import SelectedRows
-from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
-from ecsgen_runtime.values.time_fields import DatetimeField, TimedeltaField
 from ecsgen_runtime.world.world_base import WorldBase
 from ecsgen_testing.reference import reduced_values
 from ecsgen_testing.reference.naive_world import World
-from ecsgen_testing.reference.schema import Field, Kernel, Reduction
+from ecsgen_testing.reference.schema import Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
-from ecsgen_testing.reference.values import Value, dtype_of
+from ecsgen_testing.reference.values import Value
 from ecsgen_testing.reference.world_copy import copied_world, manager_of
 from numpy.typing import ArrayLike
 
@@ -195,7 +193,7 @@ class Check:
         self._recorder.n_calls += 1
         call, problem = None, None
         try:
-            call = self._run(kernel, dict(zip(original.names, args, strict=True)))
+            call = self._run(kernel, original, dict(zip(original.names, args, strict=True)))
         except (TypeError, ValueError, OverflowError, LookupError) as error:
             problem = error
         try:
@@ -208,7 +206,9 @@ class Check:
             raise problem
         return result
 
-    def _run(self, kernel: Kernel, arguments: Mapping[str, Any]) -> CheckedRun | None:
+    def _run(
+        self, kernel: Kernel, original: Original, arguments: Mapping[str, Any]
+    ) -> CheckedRun | None:
         """Return a call on a copy of the world; None if the kernel is going to refuse it.
 
         Raises what is wrong with arguments and radii.
@@ -238,21 +238,15 @@ class Check:
             elif not kernel.home:
                 count = sum(row.is_active for row in copy.rows[kernel.over])
                 used = [*range(count)]
-        converted = {
-            name: _converted(kernel.name, name, field, arguments[name], count)
-            for name, field in kernel.args.items()
-        }
-        for name, field in kernel.args.items():
-            if field.is_each:
-                converted[name] = converted[name][used]
+        converted = _converted(kernel, original, arguments, count, used)
         run = CheckedRun(copy, compiled, self._recorder, places, converted)
         self._look_at_read(copy, compiled.names.reductions, set())
-        self._begin(kernel.name, copy)
+        self._begin(kernel.name, copy, len(run.scopes))
         return run
 
-    def _begin(self, name: str, copy: World) -> None:
-        """Begin a call on a copy of the world."""
-        self._recorder.begin(name, copy.tick if self._has_time else None)
+    def _begin(self, name: str, copy: World, n_rows: int) -> None:
+        """Begin a call over some rows of a copy of the world."""
+        self._recorder.begin(name, copy.tick if self._has_time else None, n_rows)
 
     def _call_fused(
         self, kernels: Iterable[Kernel], original: Original, owner: Any, *args: Any
@@ -298,11 +292,12 @@ class Check:
         """Look at the rows of a reduction one by one, first at those of the ones that it reads."""
         compiled = self._compile_reduction(reduction)
         self._look_at_read(copy, compiled.read, known)
-        self._begin(name, copy)
         reading = reduced_values.reading_of(copy, reduction)
-        actors = reduced_values.actors_to_count if reduction.home else _present
+        actors_of = reduced_values.actors_to_count if reduction.home else _present
+        actors = [*actors_of(copy, reduction)]
+        self._begin(name, copy, len(actors))
         with np.errstate(all="ignore"):
-            for actor in actors(copy, reduction):
+            for actor in actors:
                 compiled.look(Scope(reading, actor, 0, {}))
 
 
@@ -316,16 +311,19 @@ def _type_text(sample: Value) -> str:
     return f"{sample.type}[{sizes}]" if sizes else sample.type
 
 
-def _converted(kernel: str, name: str, field: Field, value: Any, count: int) -> Any:
-    """Return an argument as the kernel takes it. Raises as the kernel does for what it is not."""
-    dtype, label = dtype_of(field.type), f"{kernel}.{name}"
-    kinds: dict[str, Callable[[], Any]] = {
-        "b": lambda: BoolField(label, field.shape),
-        "f": lambda: FloatField(label, field.type, field.shape),
-        "M": lambda: DatetimeField(label, np.datetime_data(dtype)[0]),
-        "m": lambda: TimedeltaField(label, np.datetime_data(dtype)[0]),
-    }
-    converter = kinds.get(dtype.kind, lambda: IntField(label, field.type, field.shape))()
-    if not field.is_each:
-        return np.reshape(converter.to_cell(value), field.shape)
-    return np.broadcast_to(converter.to_column(value, count), (count, *field.shape))
+def _converted(
+    kernel: Kernel, original: Original, arguments: Mapping[str, Any], count: int, used: list[int]
+) -> dict[str, Any]:
+    """Return arguments as the kernel takes them, by its own converters, and raise as these do.
+
+    `count`: how many rows there is a value for in those of each row, `used`: which of them act.
+    """
+    converted = {}
+    for name, field in kernel.args.items():
+        converter = original.module[f"_{kernel.own_name}_{name}_argument".upper()]
+        if field.is_each:
+            column = converter.to_column(arguments[name], count)
+            converted[name] = np.broadcast_to(column, (count, *field.shape))[used]
+        else:
+            converted[name] = np.reshape(converter.to_cell(arguments[name]), field.shape)
+    return converted

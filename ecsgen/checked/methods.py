@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -78,7 +78,7 @@ def package_folder(world: WorldBase) -> Path:
     file = getattr(sys.modules.get(kinds[-2].__module__), "__file__", None) if kinds[1:] else None
     if file is None:
         raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
-    ranks = getattr(getattr(world, "shards", None), "size", 1)
+    ranks = getattr(world, "_count_ranks", int)()
     if ranks > 1:
         raise TypeError(f"{type(world).__name__} has shards on {ranks} ranks, wanted one")
     return Path(file).parent
@@ -114,6 +114,8 @@ class Original(NamedTuple):
     """Takes the object and all arguments by position."""
     names: Sequence[str]
     """Of the arguments."""
+    module: Mapping[str, Any]
+    """Names of the module that defines it."""
 
 
 Wrap: TypeAlias = Callable[[Original], Replacement]
@@ -174,6 +176,7 @@ class _Exchange:
         self.original = Original(
             FunctionType(by_position, function.__globals__, function.__name__),
             self._code.co_varnames[1:count],
+            function.__globals__,
         )
         self.replacements: dict[int, Replacement] = {}
         """By the identity of the object, which its block keeps alive."""

@@ -54,15 +54,15 @@ class Recorder:
 
     # Calls and rows
 
-    def begin(self, kernel: str, tick: int | None) -> None:
-        """Begin a call."""
-        self.kernel, self.tick = kernel, tick
+    def begin(self, kernel: str, tick: int | None, n_rows: int) -> None:
+        """Begin a call over some rows."""
+        self.kernel, self.tick, self._n_rows = kernel, tick, n_rows
         self.is_muted, self._pending = False, []
         self._told.clear()
         self.following = [each for each in self.followers if each.kernel == kernel]
         for follower in self.following:
             follower.begin()
-        self._deadline, self._n_rows = time.monotonic() + _PATIENCE, 0
+        self._deadline, self._row = time.monotonic() + _PATIENCE, 0
 
     def noting(
         self, condition: Callable[[Scope], bool], statement: Statement | None
@@ -74,11 +74,11 @@ class Recorder:
             for follower in self.following:
                 follower.end_condition(scope, statement, result)
             self.settle()
-            self._n_rows += 1
+            self._row += 1
             if time.monotonic() > self._deadline:
                 self._deadline = float("inf")
-                total = len(getattr(scope.run, "scopes", ()))
-                print(f"checked: {self.kernel}: row {self._n_rows} of {total}", file=sys.stderr)
+                progress = f"row {self._row} of {self._n_rows}"
+                print(f"checked: {self.kernel}: {progress}", file=sys.stderr)
             return result
 
         return holds

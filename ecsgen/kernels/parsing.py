@@ -126,10 +126,13 @@ class SourceText:
         return self.content.strip()
 
     def line_of(self, node: ast.stmt) -> str:
-        """Return the first line of a statement, or all of it if it holds no other, as written."""
-        lines, is_compound = self._text.split("\n"), hasattr(node, "body")
-        last = node.lineno if is_compound else node.end_lineno
-        return " ".join(" ".join(lines[node.lineno - 1 : last]).split())
+        """Return the head of a statement, or all of it if it holds no other, on one line."""
+        last = node.end_lineno or node.lineno
+        if isinstance(node, ast.If | ast.For | ast.While):
+            head = node.iter if isinstance(node, ast.For) else node.test
+            last = max(head.end_lineno or node.lineno, node.body[0].lineno - 1)
+        lines = self._text.split("\n")[node.lineno - 1 : last]
+        return " ".join(" ".join(line for line in lines if line.lstrip()[:1] != "#").split())
 
     def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
         """Report an error at the mark of its node."""

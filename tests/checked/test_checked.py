@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import StaleInstanceError
 
-from ecsgen.checked import CheckError, checked
+from ecsgen.checked import CheckError, checked, recorder, timed
 from tests.support.generated_package import imported_package
+from tests.support.threaded_ranks import ThreadComm, run
+from tests.support.world_package import world_package
 
 STEPS: list[tuple[str, dict[str, Any], str, str]] = [
     ("small = u8(k)", {"k": 256}, "wrap", "u8(k)"),
@@ -59,6 +61,9 @@ STEPS: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 """Steps of a kernel of persons, fields of the second one, and what is found there."""
 SCHEMA = """\
+enum: Mood
+values: [calm, cross]
+---
 component: Firm
 fields: {size: i64, cash: f64, small: u8, shares: "f64[3]"}
 ---
@@ -82,12 +87,24 @@ kernels:
           else:
               total += pay / (k - 2)
       pay = total
+  fork:
+    steps: |
+      if (pay > 0
+              # of those who earn
+              and pay / k > 3):
+          pay = 1
   chain: {steps: ["mark = 0 < rate < 1e300"]}
   meet: {near: 5, steps: [pay = mean(other.pay)]}
   add_up: {near: 5, steps: [k = sum(other.k)]}
   each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
   bump: {steps: ["v[i64(pay / k)] += 1"]}
   take_turns: {turns: {by: 1 / pay + 1 / k}, steps: [pay = 1]}
+  move:
+    args: {mood: Mood, moods: {type: Mood, each: true}, to: {type: entity, each: true},
+      spot: id<Ground>, spots: "id<Ground>[2]"}
+    steps: |
+      mark = mood == moods and spot == spots[1]
+      home = to
 STEPS
 reductions:
   mean_rate: {mean: pay / k, where: k != 2}
@@ -371,6 +388,53 @@ def test_calls_of_all_kinds(package: Any) -> None:
         other.person.share()
     share()
     assert np.isinf(world.person.data.pay[1])
+
+
+def test_a_head_on_several_lines_is_shown_whole(package: Any) -> None:
+    world = town(package, k=0)
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        world.person.fork()
+    assert raised.value.finding.step == "if (pay > 0 and pay / k > 3):"
+
+
+@pytest.mark.parametrize("name", ["share", "mean_rate"])
+def test_what_takes_long_says_how_far_it_is(
+    package: Any, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(recorder, "_PATIENCE", -1.0)
+    world = town(package)
+    with checked(world, schemas(package)):
+        getattr(world.person, name)()
+    assert capsys.readouterr().err == f"checked: Person.{name}: row 1 of 3\n"
+
+
+def test_worlds_of_several_ranks_are_refused() -> None:
+    schema = "component: P\nfields: {x: f64}\n---\nworld: W\nshards: {ghosts: {P: [x]}}"
+    module = world_package(schema, "checked_ranks")
+
+    def refuse(comm: ThreadComm) -> None:
+        world = module.W()
+        module.Shards(world, comm)
+        for opened in (checked(world), timed(world)):
+            with pytest.raises(TypeError, match="shards on 2 ranks"):
+                opened.__enter__()
+
+    run(2, refuse)
+
+
+def test_arguments_are_members_and_handles(package: Any) -> None:
+    world = town(package)
+    people, spots = world.person.data.entity, world.ground.id_of_many([4, 2])
+    with checked(world, schemas(package)):
+        world.person.move("cross", ["calm", "cross", 1], people[::-1], spots[1], spots)
+        assert world.person.data.mark.tolist() == [False, True, True]
+        assert world.person.data.home.tolist() == people[::-1].tolist()
+        world.person.move(0, [package.Mood.calm], [0], np.int64(1), (1, 2), rows=[2])
+        assert world.person.data.home[2] == 0
+        for wrong, message in (({"mood": "mad"}, "'mad'"), ({"spots": [1]}, "spots")):
+            fine = {"mood": 1, "moods": 1, "to": 0, "spot": 1, "spots": [1, 2]}
+            with pytest.raises(ValueError, match=message):
+                world.person.move(**{**fine, **wrong})
 
 
 def test_draws_and_versions_go_on(package: Any) -> None:

@@ -60,12 +60,12 @@ def insert_imports(text: str, modules: Mapping[str, str], imported_as: Mapping[s
     `modules`: modules of names that other modules lack, with placeholders as in the text.
     `imported_as`: what the text calls imported names.
     """
-    own, *inner = (scope.get_symbols() for scope in _scopes(text))
-    symbols = list(chain(own, *inner))
+    of_module, *within = (scope.get_symbols() for scope in _scopes(text))
+    symbols = list(chain(of_module, *within))
     needed = {s.get_name() for s in symbols if s.is_referenced() or s.is_parameter()}
     taken = {symbol.get_name().lstrip(_LETTER) for symbol in symbols}
     others = _choose_others(needed.intersection(_MARKED.findall(text)), taken)
-    imports = _import_block(_free_names(own, symbols), modules, imported_as, others)
+    imports = _import_block(_free_names(of_module, symbols), modules, imported_as, others)
     return (_rename(text, others) if others else text).replace(IMPORTS_MARKER, imports)
 
 
@@ -79,10 +79,10 @@ def _scopes(text: str) -> Iterator[symtable.SymbolTable]:
         todo += scope.get_children()
 
 
-def _free_names(own: list[symtable.Symbol], symbols: list[symtable.Symbol]) -> set[str]:
+def _free_names(of_module: list[symtable.Symbol], symbols: list[symtable.Symbol]) -> set[str]:
     """Return the names that a module uses and does not define, with placeholders."""
     used = {s.get_name() for s in symbols if s.is_global() and s.is_referenced()}
-    used -= {symbol.get_name() for symbol in own if symbol.is_assigned()}
+    used -= {symbol.get_name() for symbol in of_module if symbol.is_assigned()}
     return {name.replace(_LETTER, PLACEHOLDER) for name in used}
 
 

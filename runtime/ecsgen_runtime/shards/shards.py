@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _MIN_SWEEP: Final = 256
 """Number of slots of dead foreign entities that are not worth a sweep."""
+_RANKS: Final[WeakKeyDictionary[ShardedWorld, int]] = WeakKeyDictionary()
+"""How many ranks there are, by the world of each of this process."""
 
 
 class ShardedWorld(ShardBase):
@@ -50,6 +53,10 @@ class ShardedWorld(ShardBase):
         from .sharded_saving import ShardedSnapshotFormat
 
         return ShardedSnapshotFormat()
+
+    def _count_ranks(self) -> int:
+        """Return how many ranks share the entities; 1 without `Shards`."""
+        return _RANKS.get(self, 1)
 
     def _record_folder(self, folder: str) -> str:
         """Return the folder for this rank's tables; without `Shards`, for this shard."""
@@ -159,6 +166,7 @@ class ShardsBase(Generic[WorldT]):
         self._sent: SentGhosts | None = None
         self._next = self._introduce(check)
         vars(world)["_rank"] = self.rank
+        _RANKS[world] = self.size
         self._watch = GhostCoverageCheck(world, self._step) if check and self.size > 1 else None
 
     def _introduce(self, check: bool) -> int:
