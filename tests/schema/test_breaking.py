@@ -303,6 +303,12 @@ POLICIES: list[Case] = [
         code="E953:5",
     ),
     Case(
+        "hot columns to cold ones of their own",
+        component(x="f32"),
+        component("cold: indirect\n", x="{type: f32, tags: [cold]}"),
+        code="E952:4",
+    ),
+    Case(
         "cold columns with the others",
         component("cold: indirect\n", x="{type: f32, tags: [cold]}"),
         component(x="{type: f32, tags: [cold]}"),
