@@ -52,7 +52,7 @@ def hint_at_comma(diagnostics: Diagnostics, mark: Mark) -> str:
     is_beside_comma = line[:first].rstrip().endswith(",") or line[last:].lstrip().startswith(",")
     if text[:1] in "'\"" or not is_beside_comma or text.count("(") == text.count(")"):
         return ""
-    return "inside [ ] and { } a comma ends a text, so put this one in quotes"
+    return "inside [ ] and { } a comma ends a text: put this one in quotes, or outside below `|`"
 
 
 _BREAK = re.compile(r"\r\n|\n|\r")
