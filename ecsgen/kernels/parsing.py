@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
 from dataclasses import dataclass
@@ -66,8 +67,8 @@ class SourceText:
     mark: Mark
 
     def steps(self) -> list[ast.stmt]:
-        """Return the statements. Raises KernelError (E112) if they are no Python, and E801 for a
-        semicolon."""
+        """Return the statements. Raises KernelError: E112 if they are no Python, E102 for a keyword
+        as a local, and E801 for a semicolon."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
         if (semicolon := _find_semicolon(self._text)) is not None:
@@ -103,6 +104,8 @@ class SourceText:
                 tree = ast.parse(text, mode=mode)
         except SyntaxError as error:
             node = _place_of_error(error, text)
+            if is_steps and node is not None:
+                _refuse_keyword(node.lineno, text)
             if isinstance(error, IndentationError):
                 hint = _INDENTATION
             elif error.msg.startswith("unterminated string"):
@@ -191,6 +194,22 @@ def _check_lines(text: str) -> None:
             raise IndentationError("tabs do not indent", ("", number, 1, line))
 
 
+_KEYWORD: Final = f"({'|'.join(keyword.kwlist)})"
+_KEYWORD_LOCAL: Final = re.compile(rf"(?:^|:)\s*(?:for\s+{_KEYWORD}\s+in\b|{_KEYWORD}\s*=(?!=))")
+"""A keyword where a loop or an assignment has the name of a local."""
+
+
+def _refuse_keyword(number: int, text: str) -> None:
+    """Raise KernelError (E102) if a line, in which Python's parser met an error, names a local by a
+    keyword."""
+    line = text.split("\n")[number - 1]
+    if match := _KEYWORD_LOCAL.search(line.partition("#")[0]):
+        name, start = match[match.lastindex or 0], match.start(match.lastindex or 0)
+        message = f"{quote(name)} cannot be the name of a local: it is a Python keyword"
+        node = _place(number, len(line[:start].encode()), len(name))
+        raise KernelError("E102", message, node, f"did you mean {quote(name + '_')}?")
+
+
 def _place_of_error(error: SyntaxError, text: str) -> ast.expr | None:
     """Return a node where Python's parser met an error, whose columns are characters from 1."""
     lines = text.split("\n")
@@ -199,8 +218,9 @@ def _place_of_error(error: SyntaxError, text: str) -> ast.expr | None:
     return _place(error.lineno, len(lines[error.lineno - 1][: error.offset - 1].encode()))
 
 
-def _place(line: int, column: int) -> ast.expr:
-    return ast.Name("", lineno=line, end_lineno=line, col_offset=column, end_col_offset=column + 1)
+def _place(line: int, column: int, length: int = 1) -> ast.expr:
+    end = column + length
+    return ast.Name("", lineno=line, end_lineno=line, col_offset=column, end_col_offset=end)
 
 
 def _is_deep(tree: ast.AST) -> bool:
