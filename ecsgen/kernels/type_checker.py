@@ -38,7 +38,7 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
     ast.BitAnd: "write 'and' for conditions",
     ast.BitOr: "write 'or' for conditions",
     ast.Invert: "write 'not' for conditions",
-    ast.BitXor: "a power is written '**'",
+    ast.BitXor: "write '!=' for conditions",
     ast.Is: "write '=='",
     ast.IsNot: "write '!='",
     ast.GeneratorExp: "neighbours are asked without a loop, as in sum(other.x)",
