@@ -12,7 +12,7 @@ from ecsgen.kernels.neighbour_aggregates import NeighbourScope, type_condition
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.references import target_of_id
-from ecsgen.kernels.scope import ReferenceScope, Scope
+from ecsgen.kernels.scope import ReferenceScope, Scope, make_silent_error
 from ecsgen.model import Component
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -86,10 +86,13 @@ class GridFunctions:
             raise KernelError("E802", "the name of a component belongs here", node, hint)
         if references.refusal:
             raise KernelError("E810", references.refusal, node, references.hint)
-        if name not in references.components or name in references.chunked:
+        if name in references.chunked:
+            message = f"rows of {quote(name)} cannot be referred to: it lives in archetypes"
+            raise KernelError("E810", message, node)
+        if name not in references.components:
+            if not references.home:
+                raise make_silent_error(node)
             message = f"a kernel of {quote(references.home)} cannot use rows of {quote(name)}"
-            if name in references.chunked:
-                message = f"{quote(name)} lives in archetypes"
             raise KernelError("E810", message, node, references.of_the_world)
         return references.components[name]
 
