@@ -21,11 +21,11 @@ from ecsgen.schema.spec_forms import (
     ONE,
     ClassName,
     Form,
-    NumberForm,
     Strict,
     Text,
     TextsForm,
     TypeText,
+    ValueForm,
     form_of_table,
 )
 
@@ -414,9 +414,9 @@ class EntrySpec(Strict):
     set: Text = Field(
         default="", description="Instead of `run`: the setting that is assigned, `settings.dt`."
     )
-    to: NumberForm | None = Field(
-        default=None,
-        description="Its new value, of settings, reductions (`Body.fastest()`) and `tick`.",
+    to: ValueForm = Field(
+        default="",
+        description="Its value, of settings, reductions (`Body.fastest()`), `tick`.",
     )
     every: int | None = Field(
         default=None, description="The ticks from one run to the next, by default 1."

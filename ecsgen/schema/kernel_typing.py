@@ -528,7 +528,7 @@ def type_world_kernels(names: WorldScopes) -> World:
 def _typed_entry(names: WorldScopes, entry: ScheduleEntry, path: str) -> ScheduleEntry:
     """Return an entry of a schedule with the typed assignment of a setting; reports E80x."""
     kernel, marks = entry.assignment, names.world.marks
-    if kernel is None or not entry.to:
+    if kernel is None or f"{path}.to" not in marks:
         return entry
     scope = names.scope_over(SETTINGS)
     scope.is_reduction = True  # without arguments

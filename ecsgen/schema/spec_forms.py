@@ -43,6 +43,7 @@ SHORT: Final = "<short>"
 LONG: Final = "<long>"
 NUMBER: Final = "<number>"
 WORD: Final = "<word>"
+EXPRESSION: Final = "<expression>"
 NAMED: Final = "<named>"
 ONE: Final = "<one>"
 EACH: Final = "<each>"
@@ -86,6 +87,13 @@ NumberForm: TypeAlias = Annotated[
     Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
     Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
 ]
+
+
+ValueForm: TypeAlias = Annotated[
+    Annotated[float | bool, Tag(NUMBER)] | Annotated[Text, Tag(EXPRESSION)],
+    Discriminator(lambda value: NUMBER if isinstance(value, (int, float)) else EXPRESSION),
+]
+"""An expression; a number or a bool without quotes is one too."""
 
 
 TextsForm: TypeAlias = Annotated[

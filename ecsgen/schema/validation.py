@@ -16,7 +16,17 @@ from pydantic_core import ErrorDetails
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
 from ecsgen.schema.document_specs import FieldSpec
-from ecsgen.schema.spec_forms import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
+from ecsgen.schema.spec_forms import (
+    EACH,
+    EXPRESSION,
+    LONG,
+    NAMED,
+    NUMBER,
+    ONE,
+    SHORT,
+    WORD,
+    Strict,
+)
 from ecsgen.source.yaml_nodes import Node
 
 _KEYS: Final = {
@@ -87,7 +97,7 @@ def _hint_of_over(kernel: Node) -> str:
     return f"write `over: {shown}`, or the name of a query or group, whose rows it goes over"
 
 
-_TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED, ONE, EACH)
+_TAGS: Final = (SHORT, LONG, NUMBER, WORD, EXPRESSION, NAMED, ONE, EACH)
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 
 _WANTED: Final = {
@@ -226,6 +236,8 @@ def _wanted(error: ErrorDetails, location: Path, node: Node) -> tuple[str, str, 
         wanted += " or a list"
     elif form == (WORD,):
         wanted = "a number or the name of an argument"
+    elif form == (EXPRESSION,):
+        wanted = "an expression"
     elif not hint and kind == "string_type" and isinstance(node.value, (bool, int, float)):
         hint = "put it in quotes"
     return "E304", f"be {wanted}, not {describe(node)}", hint

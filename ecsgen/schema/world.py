@@ -94,7 +94,9 @@ def _entry(form: str | EntrySpec, method: str) -> ScheduleEntry:
     """Return an entry; `method`: the name of what assigns a setting there."""
     if isinstance(form, str):
         return ScheduleEntry((form,))
-    assignment, to = None, "" if form.to is None else str(form.to).removesuffix(".0")
+    assignment, to = None, form.to
+    if not isinstance(to, str):  # as kernels write it
+        to = str(to).lower().removesuffix(".0")
     if form.set:
         steps = (f"{form.set} = {to}",)
         assignment = Kernel(method, steps, doc=f"Set {steps[0]}.", over=SETTINGS, turns="rows")

@@ -79,6 +79,7 @@ schedule:
     - {set: "settings.counts[1]", to: settings.most + 1, every: 2}
     - tick
     - {set: settings.most, to: i32(tick) * 10}
+    - {set: settings.any_, to: true}
 """
 
 
@@ -136,6 +137,7 @@ def test_schedules_set_settings(package: Any) -> None:
     w.spawn(2, body={"x": [4.0, -3.0]})
     w.step()
     assert (w.settings.total, w.settings.most, w.body.data.k.tolist()) == (15, 10, [15, 15])
+    assert w.settings.any_
     assert w.settings.counts.tolist() == [0, -2, 0, 0]
     w.body.data.x = 0.5
     w.step()
