@@ -35,6 +35,7 @@ from ecsgen.checked.methods import (
     Original,
     Wrap,
     around,
+    conditions_of_schedules,
     methods_of,
     owner_of,
     schemas_of,
@@ -161,8 +162,7 @@ class Check:
 
     def wraps(self) -> Iterator[tuple[Any, str, Wrap]]:
         """Yield what stands in for kernels, fused passes, reductions and tables."""
-        schedules = self._texts.project.world.schedules
-        conditions = {entry.condition for _, entries in schedules for entry in entries}
+        conditions = conditions_of_schedules(self._texts)
         for method in methods_of(self._world, self._texts):
             call: _Call = partial(self._call_reader, method)
             if method.kernels[1:]:

@@ -68,6 +68,12 @@ def methods_of(world: WorldBase, texts: SchemaTexts) -> Iterator[GeneratedMethod
         yield GeneratedMethod(world, f"_line_of_{name}", name, "", (), table.sources)
 
 
+def conditions_of_schedules(texts: SchemaTexts) -> set[str]:
+    """Return the reductions that entries of schedules read after each run, by `_value_of_…`."""
+    schedules = texts.project.world.schedules
+    return {entry.condition for _, entries in schedules for entry in entries}
+
+
 _open: Final[dict[int, Callable[[], None] | None]] = {}
 """Ends the open block of a world, by its identity, if it gives way to others."""
 

@@ -19,6 +19,7 @@ from ecsgen.checked.methods import (
     Replacement,
     Wrap,
     around,
+    conditions_of_schedules,
     methods_of,
     schemas_of,
 )
@@ -50,7 +51,8 @@ class Time(NamedTuple):
     """How long the calls of one method took, within one schedule."""
 
     name: str
-    """The kernel, `stray + drift` of a fused pass; the table, reduction or schedule."""
+    """The kernel, `stray + drift` of a fused pass; the table, reduction or schedule; what a
+    schedule sets, `settings.dt = 0.5`."""
     within: str
     """The schedule, else ""."""
     calls: int
@@ -60,7 +62,7 @@ class Time(NamedTuple):
     longest: float
     """Of one call, in seconds; the first may compile."""
     rows: int
-    """Rows of all calls; 0 of tables and schedules."""
+    """Rows of all calls; 0 of tables, schedules and settings."""
     ns_per_row: float
 
 
@@ -193,12 +195,19 @@ def timing(
     `give_way`: ends this block when another one of the world begins.
     """
     wraps: list[tuple[Any, str, Wrap]] = []
+    conditions = conditions_of_schedules(texts)
     for method in methods_of(world, texts):
         rows, source = _rows_of(world, texts, method.over)
         wrap = partial(times.wrap, method.name, rows, source)
         wraps.append((method.owner, method.attribute, wrap))
-    for schedule, _ in texts.project.world.schedules:
+        if method.name in conditions:
+            wraps.append((method.owner, f"_value_of_{method.attribute}", wrap))
+    for schedule, entries in texts.project.world.schedules:
         wraps.append((world, schedule, partial(times.wrap_schedule, schedule)))
+        for entry in entries:
+            if entry.assignment is not None:
+                wrap = partial(times.wrap, f"{entry.set} = {entry.to}", "0", None)
+                wraps.append((world, f"_{entry.assignment.name}", wrap))
     with around(world, wraps, give_way):
         try:
             yield times

@@ -34,7 +34,12 @@ kernels:
   end: {over: Body, steps: [die()]}
   spin: {over: parts, steps: ["Part.angle += 1"]}
 records: {places: {far: {max: Body.at}}}
-schedule: {step: [drift, slow, look, Body.bounce, places, tick]}
+settings: {gain: f64}
+schedule:
+  step: [drift, slow, look, Body.bounce, places, tick]
+  settle:
+    - {set: settings.gain, to: Body.farthest()}
+    - {run: Body.bounce, while: Body.farthest, at_most: 2}
 """
 
 
@@ -64,6 +69,8 @@ def test_table(world: Any) -> None:
         world.leave()
         world.leave()
         world.spin()
+        with pytest.warns(RuntimeWarning, match="still"):
+            world.settle()
         world.split()
         world.end()
     world.step(dt=1.0)
@@ -79,12 +86,16 @@ def test_table(world: Any) -> None:
         ("Body.bounce", ""): (2, 3),
         ("leave", ""): (2, 5),  # those who left are counted once
         ("spin", ""): (1, 5),
+        ("settle", ""): (1, 0),
+        ("settings.gain = Body.farthest()", "settle"): (1, 0),
+        ("Body.bounce", "settle"): (2, 4),
+        ("Body.farthest", "settle"): (3, 6),
         ("split", ""): (1, 2),  # of those before
         ("end", ""): (1, 4),
     }
     assert [t.seconds for t in table] == sorted((t.seconds for t in table), reverse=True)
     (whole_step,) = (t for t in table if t.name == "step")
-    assert whole_step.seconds >= sum(t.seconds for t in table if t.within)
+    assert whole_step.seconds >= sum(t.seconds for t in table if t.within == "step")
     assert all(0 < t.longest <= t.seconds for t in table)
     assert 0 < sum(t.share for t in table if not t.within) <= 1
     drift = next(t for t in table if t.name == "drift + slow")
