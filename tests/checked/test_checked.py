@@ -96,6 +96,7 @@ kernels:
   chain: {steps: ["mark = 0 < rate < 1e300"]}
   meet: {near: 5, steps: [pay = mean(other.pay)]}
   add_up: {near: 5, steps: [k = sum(other.k)]}
+  pick: {near: 5, where: k < 1, steps: ["w = min_by(f32(1), other.pay, 1 / (other.k - 1))"]}
   each: {args: {x: {type: f64, each: true}}, steps: [pay = 1 / x]}
   bump: {steps: ["v[i64(pay / k)] += 1"]}
   take_turns: {turns: {by: 1 / pay + 1 / k}, steps: [pay = 1]}
@@ -199,6 +200,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("person.branch", {"k": 2}, "zero", "pay / (k - 2)"),
     ("person.meet", {}, "", ""),
     ("person.add_up", {"k": 2**63 - 1}, "wrap", "sum(other.k)"),
+    ("person.pick", {"k": 0}, "zero", "1 / (other.k - 1)"),
     ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
     ("person.mean_rate", {"k": 2}, "", ""),
     ("person.above", {"k": 0}, "zero", "pay / k"),
@@ -388,6 +390,13 @@ def test_calls_of_all_kinds(package: Any) -> None:
         other.person.share()
     share()
     assert np.isinf(world.person.data.pay[1])
+
+
+def test_what_breaks_no_tie_is_not_asked(package: Any) -> None:
+    world = town(package, k=0)
+    world.person.data.pay[2] = 3
+    with checked(world, schemas(package)):
+        world.person.pick()
 
 
 def test_a_head_on_several_lines_is_shown_whole(package: Any) -> None:

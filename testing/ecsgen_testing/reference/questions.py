@@ -134,6 +134,8 @@ def one_of_best(
 def best(name: str, scopes: list[Scope], keys: Sequence[Evaluate]) -> list[Scope]:
     """Return the neighbours with the greatest, or least, first key; of several, by the next …"""
     for number, key in enumerate(keys):
+        if number and len(scopes) < 2:
+            break  # nobody asks for what decides nothing
         numbers = [key(scope).one for scope in scopes]
         comparable = [n for n in numbers if n == n]
         if comparable or number == 0:
