@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,40 @@ def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
     for _ in range(STEPS):
         assert first.step() == other.step()
         assert first.state() == other.state()
+
+
+REQUIRING = """\
+component: Body
+fields: {x: {type: f64, default: 2}}
+---
+component: Pulse
+requires: [Body]
+fields: {z: f64}
+---
+world: Clinic
+bundles: {patient: [Pulse]}
+"""
+
+
+def test_what_is_required_comes_along(tmp_path: Path) -> None:
+    schemas = tmp_path / "clinic.yaml"
+    schemas.write_text(REQUIRING, encoding="utf-8")
+    outcomes = []
+    for package in both(schemas, ("quick_clinic", "plain_clinic")):
+        w = package.Clinic()
+        calls: tuple[Callable[[], Any], ...] = (
+            *(partial(w.spawn, n, pulse={"z": n}) for n in (1, 1, 2)),
+            *(partial(w.spawn_patient, 1, pulse=row) for row in ({}, package.Pulse(3.0))),
+            partial(w.spawn, 1, pulse={}, body={"x": 5}),
+            partial(w.spawn, 1, pulse=None),
+            partial(w.spawn, 1, pulse={"nonsense": 1}),
+            partial(w.create, package.Pulse(4.0)),
+        )
+        # each twice: the first call of a method in C is Python's
+        outcomes.append([outcome(call) for call in calls * 2])
+        assert len(w.body) == len(w.pulse) == 16
+        outcomes[-1].append((w.body.data.x.tolist(), w.pulse.data.z.tolist()))
+    assert outcomes[0] == outcomes[1]
 
 
 CALLBACK = ("plot", "ward", "plan", "seat", "terrain", "branch")

@@ -180,8 +180,9 @@ def _install_entities(kind: Kind) -> None:
 
 def _install_world(kind: Kind) -> None:
     chosen = accelerated_methods(kind)
-    if "spawn" in vars(kind):
-        chosen["spawn"] = vars(kind)["spawn"], "spawn", 0
+    function = function_in_c(getattr_static(kind, "_spawn"))
+    if function and "spawn" in vars(kind):
+        chosen["spawn"] = vars(kind)["spawn"], function, 0
     entities = getattr_static(find_in_modules(kind, "EntityManager"), "alive")
     if not isinstance(entities, Method):
         return

@@ -436,6 +436,7 @@ class WorldBase(DeferredDespawns):
             return ""
         return f": its rows have no entities, {name}.create_many makes them"
 
+    @accelerated("spawn")  # generated `spawn` does nothing but call it
     def _spawn(self, n: int, components: SpawnFields) -> EntityArray:
         """Create n entities with rows of components; undo all if that fails."""
         if type(n) is not int:
