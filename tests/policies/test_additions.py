@@ -131,6 +131,52 @@ def test_whatever_creates_rows_tells_of_them(package: Any) -> None:
                 reader.read()
 
 
+UNOWNED = """\
+component: Cell
+grid: {shape: [3, 3]}
+fields: {z: f64}
+---
+component: Stone
+owner: none
+add: true
+on: at
+fields: {v: f64, at: id<Cell>}
+---
+component: Deed
+owner: none
+add: true
+destroy: callback
+fields: {v: f64, who: {type: entity, on_delete: cascade}}
+---
+component: Visit
+owner: none
+add: true
+on: at
+destroy: callback
+fields: {v: f64, at: id<Cell>, who: {type: entity, on_delete: clear}}
+---
+component: Debt
+owner: none
+add: true
+destroy: callback
+network: {between: [who, whom]}
+fields: {v: f64, who: {type: entity, on_delete: cascade}, whom: entity}
+"""
+
+
+@pytest.mark.parametrize("name", ["stone", "deed", "visit", "debt"])
+def test_rows_without_owners_that_stand_or_refer(name: str) -> None:
+    w, seen = world_package(UNOWNED, "unowned_additions").World(), []
+    ends = dict(zip(("who", "whom"), w.spawn(2).tolist(), strict=True)) if name == "debt" else {}
+    m = getattr(w, name)
+    m.on_add(lambda rows: seen.append(rows.tolist()))
+    m.create(v=1, **ends)
+    m.create_many(2, **ends)
+    m.create_many(100, v=np.arange(100), **ends)
+    m.create_many(0)
+    assert seen == [[0], [1, 2], [*range(3, 103)]]
+
+
 def test_children_have_their_parents(package: Any) -> None:
     w, seen = package.World(), []
     for m in (w.branch, w.loose):
