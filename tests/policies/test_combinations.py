@@ -14,6 +14,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cache
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -27,9 +29,13 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen import schema
 from ecsgen.config import Runtime
 from ecsgen.diagnostics import Diagnostics
+from ecsgen.render.components.component_code import ComponentCode
+from ecsgen.render.text.formatting import PLACEHOLDER
+from ecsgen.render.text.library_imports import RUNTIME, locate_public_names
 from tests.models.random_schemas import ENUMS, Draft, Schemas, joined, over_chunks, together
 from tests.support.generated_package import build
 from tests.support.soak import examples
+from tests.support.world_package import checked
 
 PACKAGES = range(*map(int, os.environ.get("ECSGEN_COMBINATIONS", "0:10").split(":")))
 COMPONENTS = 6
@@ -185,3 +191,78 @@ def test_contradictions_are_refused(number: int, tmp_path: Path) -> None:
         for error in diagnostics.errors
         for here, there in places
     ), (draft.text, diagnostics.errors)
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "owner": ("none",),
+    "instances": ("many",),
+    "lookup": ("hash", "direct"),
+    "destroy": ("callback", "manual"),
+    "ids": ("true",),
+    "partition": ("{start: active}",),
+    "hierarchy": ("{orphans: root}", "{orphans: die}", "{orphans: destroy}"),
+    "ring": ("7",),
+    "release": ("true",),
+    "add": ("true",),
+    "cold": ("indirect",),
+    "growth": ("{reserve: 64}",),
+    "on": ("at",),
+    "network": ("{between: [who, whom]}", "{from: who, to: whom}"),
+}
+MIXED = """\
+fields:
+  a: {{type: f64, index: {index}}}
+  u: {{type: i64, unique: {unique}}}
+  far: {{type: f64, tags: [cold]}}
+  at: id<Cell>
+  who: {{type: entity, on_delete: {on_delete}}}
+  whom: entity
+---
+component: Cell
+grid: {{shape: [3, 3]}}
+fields: {{z: f64}}
+"""
+
+
+def test_no_base_hides_what_others_add_to_a_method() -> None:
+    """A method that calls that of the next base is reached, whatever policies there are."""
+    random, n_legal = Random(1), 0
+    for _ in range(300):
+        drawn = {k: random.choice(v) for k, v in CHOICES.items() if random.random() < 0.3}
+        text = "".join(f"{key}: {value}\n" for key, value in drawn.items())
+        index, unique = (random.choice(["true", "false"]) for _ in range(2))
+        on_delete = random.choice(["keep", "keep", "clear", "cascade"])
+        fields = MIXED.format(index=index, unique=unique, on_delete=on_delete)
+        project, _ = checked(f"component: Mix\n{text}{fields}")
+        if project is None:
+            continue
+        n_legal += 1
+        (mix,) = (c for c in project.components if c.name == "Mix")
+        code = ComponentCode(mix)
+        for bases in (code.bases, code.row_bases):
+            assert not [*hidden_methods(bases)], (bases, text, on_delete)
+    assert n_legal > 100
+
+
+def hidden_methods(bases: list[str]) -> Iterator[str]:
+    """Yield the methods that call the next base's and stand behind one that calls none's."""
+    modules = locate_public_names(RUNTIME)
+    kinds = [getattr(import_module(modules[n].replace(PLACEHOLDER, "")), n) for n in bases]
+    ending: dict[str, type[Any]] = {}
+    for kind in type("Mixed", tuple(map(bare, kinds)), {}).__mro__:
+        for name, member in vars(getattr(kind, "real", object)).items():
+            method = getattr(member, "fget", member)
+            if not inspect.isfunction(method):
+                continue
+            calls_next = {"super", name} <= {*method.__code__.co_names}
+            if calls_next and not issubclass(ending.get(name, kind), kind):
+                yield f"{kind.__name__}.{name}, behind {ending[name].__name__}"
+            elif not calls_next:
+                ending.setdefault(name, kind)
+
+
+@cache
+def bare(kind: type[Any]) -> type[Any]:
+    """Return a class with the same bases, but without members, that takes any others beside it."""
+    bases = tuple(bare(base) for base in kind.__bases__ if base is not object)
+    return type(kind.__name__, bases, {"real": kind})
