@@ -368,6 +368,39 @@ def test_a_null_is_an_error_wherever_many_values_are_given(kind: str) -> None:
     assert w.entities.alive_many(es).all()
 
 
+@pytest.mark.parametrize("kind", NULLS)
+def test_a_null_among_objects_is_an_error(kind: str) -> None:
+    w = world(2)
+    m = w.every_type
+    column = NULLS[kind]([1.0, None])
+    for call in (
+        lambda: m.create_many(w.entities.create_many(2), payload=column),
+        lambda: m.create_many(w.entities.create_many(2), {"payload": column}),
+        lambda: w.spawn(2, every_type={"payload": column}),
+        lambda: setattr(m.data, "payload", column),
+    ):
+        with pytest.raises(ValueError, match=NULL):
+            call()
+    assert m.data.payload.tolist() == [None, None]
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_columns_of_a_mapping_have_an_object_for_each_row(kind: str) -> None:
+    w: Any = g.World()
+    w.every_type.create_many(w.entities.create_many(2), {"payload": NULLS[kind]([1.0, 2.0])})
+    assert w.every_type.data.payload.tolist() == [1.0, 2.0]
+
+
+def test_one_column_or_table_for_all_rows_is_an_object() -> None:
+    w: Any = g.World()
+    for single in (pl.Series([1]), pd.Series([1]), pd.DataFrame({"a": [np.nan]}), pl.col("a")):
+        rows = w.every_type.create_many(w.entities.create_many(2), payload=single)
+        assert all(w.every_type.payload(int(row)) is single for row in rows)
+    with_null = pd.Series([np.nan])
+    w.spawn(2, every_type=g.EveryType(payload=with_null))
+    assert w.every_type.payload(len(w.every_type) - 1) is with_null
+
+
 @pytest.mark.parametrize("kind", ["Arrow", "Arrow in chunks", "polars", "pandas"])
 def test_a_null_among_entities_or_rows_is_an_error(kind: str) -> None:
     w = world(2)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.handles import NIL, EntityArray, RowArray
 from ..values.field_types import FieldTable
+from ..values.interchange import is_object_column
 from .placement import sort_distinct
 
 _BLOCK: Final = 65_536
@@ -179,8 +180,10 @@ def small_values(
             is_array = type(value) is np.ndarray
             if is_array and value.ndim and count > _FEW_VALUES:
                 return None
-            if field.dtype is None and (is_array or type(value) is list):
-                return None  # one object for each row
+            if field.dtype is None and (
+                is_array or type(value) is list or is_object_column(type(value))
+            ):
+                return None  # one object for each row, or a column that may have nulls
             if is_array and value.dtype.kind not in "biuf":
                 return None  # times, for one, would be numbers in a list
             if is_array:

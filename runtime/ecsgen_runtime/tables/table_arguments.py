@@ -82,10 +82,8 @@ def _no_table(component: str, table: object) -> TypeError:
 
 def _prepared(field: Converter, column: Any) -> Any:
     """Return a column that a bulk call takes: with objects in a list."""
-    if field.dtype is None and hasattr(column, "to_pylist"):
-        interchange.refuse_nulls(column, field.name)
-        return column.to_pylist()
-    return column
+    is_list = field.dtype is None and interchange.is_object_column(type(column))
+    return interchange.object_list(column, field.name) if is_list else column
 
 
 def _concatenated(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from ..base.errors import short_repr
 from ..base.text import did_you_mean
 from .array_coercion import flatten_exact, is_array_like, to_array
 from .comparable_columns import EnumColumn, TextColumn
-from .interchange import table_hint
+from .interchange import is_object_column, refuse_nulls, table_hint
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
 
@@ -642,7 +642,8 @@ class ObjectField:
 
     def to_repeated_column(self, value: Any, rows: int) -> Any:
         """Return one object for `rows` rows as `to_column` takes it."""
-        return [value] * rows if isinstance(value, list | np.ndarray) else value
+        is_column = isinstance(value, list | np.ndarray) or is_object_column(type(value))
+        return [value] * rows if is_column else value
 
     def to_column(
         self, value: Any, rows: int, buffer: NDArray[np.uint8] | None = None
@@ -652,10 +653,13 @@ class ObjectField:
         A list or an array is one object per row, anything else is one for all.
 
         Raises:
-            ValueError: a list or an array of another length.
+            ValueError: a list or an array of another length; a column of Arrow, polars or pandas,
+                which is one object here, that has a null.
         """
         is_array = isinstance(value, np.ndarray) and value.ndim > 0
         if not is_array and not isinstance(value, list):
+            if value is not None and is_object_column(type(value)):
+                refuse_nulls(value, self.name)
             return np.fromiter((value,), object, 1)
         if len(value) != rows:
             raise ValueError(

@@ -23,6 +23,8 @@ TableLike: TypeAlias = ArrowStream | Mapping[str, Any]
 
 _STREAM: Final = "__arrow_c_stream__"
 _MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
+_TO_LIST: Final = ("to_pylist", "to_list", "tolist")
+"""Methods of columns of Arrow, polars and pandas; tables of the latter two have none."""
 
 
 def require_pyarrow() -> Any:
@@ -45,6 +47,18 @@ def pyarrow_if_there() -> Any:
 def is_foreign_column(kind: type) -> bool:
     """Return True if values of a type may have nulls, as those of Arrow, polars and pandas."""
     return any(hasattr(kind, mark) for mark in _MARKS)
+
+
+def is_object_column(kind: type) -> bool:
+    """Return True if values of a type are columns of Arrow, polars or pandas."""
+    return any(hasattr(kind, name) for name in _TO_LIST) and is_foreign_column(kind)
+
+
+def object_list(column: Any, name: str) -> list[Any]:
+    """Return the objects of such a column; raises as `refuse_nulls` does. O(n)."""
+    refuse_nulls(column, name)
+    to_list = next(getattr(column, each) for each in _TO_LIST if hasattr(column, each))
+    return list(to_list())
 
 
 def has_stream(table: object) -> bool:
