@@ -265,3 +265,25 @@ fields:
         row = w.archetypes.get(e, package.Node)
         np.testing.assert_allclose(row.turn, turn @ turn)
         assert row.alone == row.turn[0]
+
+
+def test_draws_beside_a_tag_that_comes_last() -> None:
+    text = """
+world: Game
+archetypes: {components: [Node, Tag]}
+queries: {nodes: {all: [Node]}}
+kernels: {draw: {over: nodes, steps: [Node.x = random()]}}
+---
+component: Node
+fields: {x: f64}
+---
+component: Tag
+"""
+    package = world_package(text, "draws_beside_a_tag")
+    w = package.Game()
+    w.archetypes.create([package.Node], 3)
+    w.archetypes.create([package.Node, package.Tag], 2)
+    w.draw()
+    xs = [x for chunk in w.archetypes.chunks() for x in chunk.node.x.tolist()]
+    assert len({*xs}) == 5
+    assert all(0 < x < 1 for x in xs)

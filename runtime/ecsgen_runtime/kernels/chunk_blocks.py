@@ -27,6 +27,10 @@ class ChunkField(NamedTuple):
         """Return the number of the field's first column among all columns of a chunk."""
         return layout.starts[self.component] + self.column
 
+    def nbytes(self, layout: ChunkLayout) -> int:
+        """Return the bytes of one row."""
+        return layout.places[self.place(layout)].column.nbytes * prod(self.planes)
+
     def cells(self, chunk: ChunkBase) -> NDArray[Any]:
         """Return the cells of the rows in use, rows last."""
         number = self.place(chunk_layout(chunk))
@@ -122,10 +126,7 @@ class ChunkBlocks(ChunkCache):
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
         longest = max((archetype.capacity for archetype in archetypes), default=0)
-        parts = store_of(self._query).table.parts
-        others = sum(
-            parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes) for f in self._fields
-        )
+        others = sum(f.nbytes(first.layout) for first in archetypes[:1] for f in self._fields)
         size = min(longest, block_rows(self._working, others=others))
         before = self._column_view
         if size != self._size:
