@@ -313,14 +313,11 @@ class StepChecker:
         return tree.Step(target, value, index, text, items=items)
 
     def _check_setting(self, target: tree.SettingValue, node: ast.expr) -> None:
-        """Refuse assignments to settings by kernels of components and those over chunks."""
+        """Refuse assignments to settings by kernels of components."""
         references = self._scope.reference_scope
-        if references.home or references.refusal:
+        if references.home:
             message = f"a kernel cannot assign to {quote(target.name)}: it is the world's"
-            if references.refusal:
-                message = f"a kernel over chunks cannot assign to {quote(target.name)}"
-            hint = references.of_the_world if references.home else ""
-            raise KernelError("E805", message, node, hint)
+            raise KernelError("E805", message, node, references.of_the_world)
 
     def _newborn(self, node: ast.expr, call: ast.Call, text: str) -> tree.Step:
         """Return a spawn that gives a local the handle of who will come."""

@@ -6,6 +6,7 @@ import pickle
 import re
 from copy import deepcopy
 from functools import cache
+from random import Random
 from types import ModuleType
 from typing import Any
 
@@ -49,8 +50,24 @@ archetypes: {{chunk: {chunk}, components: [Body, Motion, State, Mark, Label]}}
 queries:
   marked: {{all: [Mark], none: [Body]}}
   whole: {{all: [State, Body, Motion], any: [Mark, Label], none: []}}
+settings:
+  least: {{type: f32, min: -40, max: 60}}
+  most: i32
+  sum_: f64
+  wind: "f64[2]"
+  tally: "i32[3]"
+  seen: bool
+  last: entity
 kernels:
 {kernels}"""
+MESSAGES = (
+    *("settings.sum_ += height", "settings.sum_ -= f64(far) * settings.sum_", "if alive: return"),
+    *("settings.least = min(settings.least, mass)", "settings.most = max(settings.most, steps)"),
+    *("settings.wind += vec(height, mass)", "settings.wind.y -= settings.wind.x", "mass = dt"),
+    *("settings.tally[hp] += settings.tally[delta] + steps", "settings.seen = alive"),
+    *("if hp > 9: settings.last = self", "height = settings.sum_ - settings.wind[hp]"),
+)
+"""Steps that are added to random kernels: what their rows send to settings, and read of them."""
 
 
 class Subject:
@@ -80,15 +97,26 @@ def spelled(text: str) -> str:
     return quoted.replace(": {args", ": {over: whole, args")
 
 
+def sending(seed: int) -> str:
+    """A random kernel of the world, with some messages anywhere among its steps."""
+    random = Random(seed)
+    head, listed = kernel(seed).split('steps: ["')
+    steps = listed.removesuffix('"]}\n').split('", "')
+    for message in random.sample(MESSAGES, random.randrange(6)):
+        steps.insert(random.randrange(len(steps) + 1), message)
+    quoted = ", ".join(f'"{step}"' for step in steps)
+    return spelled(f"{head}steps: [{quoted}]}}\n")
+
+
 @cache
 def schema(chunk: int) -> str:
     """A schema with kernels of random texts, those that have no error."""
     kernels_found: list[str] = []
     for seed in range(10 * KERNELS):
-        kernels = "".join([*kernels_found, spelled(kernel(seed))])
+        kernels = "".join([*kernels_found, sending(seed)])
         text = COMPONENTS + WORLD.format(chunk=chunk, kernels=kernels) + ENUM
         if checked(text)[0] is not None:
-            kernels_found.append(spelled(kernel(seed)))
+            kernels_found.append(sending(seed))
             if len(kernels_found) == KERNELS:
                 return text
     raise AssertionError("too many of the texts have errors")
@@ -137,6 +165,8 @@ def scramble(subject: Subject, w: Any, random: np.random.Generator) -> None:
             data = getattr(chunk, owner.lower())
             shape = (chunk.n, *field.type.shape)
             write(data, field, random_values(field, shape, random))
+    w.settings.least, w.settings.sum_ = random.uniform(-40, 60), random.normal()
+    w.settings.wind, w.settings.tally = random.normal(size=2), random.integers(-9, 9, 3)
 
 
 def check(subject: Subject, w: Any, kernel: Kernel) -> None:
@@ -151,6 +181,8 @@ def check(subject: Subject, w: Any, kernel: Kernel) -> None:
         owner, field = text.split(".")
         differs = differing(stacked(actual, owner, field), stacked(judge, owner, field))
         assert not differs.any(), (text, kernel.steps, np.argwhere(differs)[:3])
+    for name, setting in actual.settings.items():
+        assert not differing(setting.data, judge.settings[name].data).any(), (name, kernel.steps)
 
 
 SIZES = st.tuples(*[st.sampled_from([0, 1, 3, 30])] * 5)

@@ -22,7 +22,14 @@ space: {field: at}
 reductions: {heaviest: {max: x}}
 kernels: {push: {steps: [k += i32(settings.total)]}}
 ---
+component: Chip
+fields: {x: f64, k: i32, b: u8}
+---
+component: Mark
+---
 world: Game
+archetypes: {chunk: 512, components: [Chip, Mark]}
+queries: {chips: {all: [Chip]}}
 settings:
   total: {type: f64, default: 1, min: 0, max: 50}
   most: {type: i32, default: -3}
@@ -72,6 +79,30 @@ kernels:
       - settings.wind.y -= f32(max(distance)) / 3
       - settings.total = min(settings.total, sum(other.Body.x) / 7)
       - settings.most = Body.k
+  gather:
+    over: chips
+    parallel: true
+    steps: |
+      settings.total += Chip.x
+      settings.most = max(settings.most, Chip.k)
+      settings.last = self
+      settings.any_ = settings.any_ or Chip.k > 3
+      settings.counts[Chip.k] += settings.counts[0] + 1
+      Chip.x = settings.total
+      if Chip.k > 2:
+          settings.level = Chip.b
+          return
+      settings.total -= Chip.x
+  weigh:
+    over: chips
+    args: {by: {type: f64, each: true}}
+    where: Chip.k < 4
+    steps:
+      - settings.wind += vec(f32(Chip.x), f32(by))
+      - settings.wind.y -= f32(Chip.x) / 3
+      - settings.total = min(settings.total, Chip.x / 7)
+      - settings.most = Chip.k
+  count_chips: {over: chips, steps: [settings.most += 1]}
 schedule:
   step:
     - {set: settings.total, to: "60 / max(Body.heaviest(), 1)"}
@@ -92,7 +123,9 @@ def package(request: Any) -> Any:
 
 # While numba compiles, frames that hold columns wait for the garbage collector.
 @pytest.mark.filterwarnings("ignore:.*the buffer moved")
-@pytest.mark.parametrize("kernel", ["send", "look", "turn", "add", "sum_up"])
+@pytest.mark.parametrize(
+    "kernel", ["send", "look", "turn", "add", "sum_up", "gather", "weigh", "count_chips"]
+)
 def test_kernels_do_what_the_interpreter_does(package: Any, kernel: str) -> None:
     schema = Schema(world_schema(load(SCHEMA)))
     for rows, seed in ((1, 0), (9, 1), (33, 2), (33, 3)):
@@ -119,6 +152,19 @@ def test_bounds_clip_the_outcome_and_in_turns_each_assignment(package: Any) -> N
     w.body.data.x = np.nan
     w.add()
     assert np.isnan(w.settings.total)
+
+
+def test_rows_of_chunks_send_one_after_the_other(package: Any) -> None:
+    w = package.Game()
+    w.settings.total = 0
+    w.archetypes.create([package.Chip], 40, chip={"x": 0.1, "k": 3, "b": 5})
+    both = w.archetypes.create([package.Chip, package.Mark], 30, chip={"x": 1e-17, "k": 9})
+    w.gather()
+    total = 0.0
+    for x in [0.1] * 40 + [1e-17] * 30:
+        total += x
+    assert w.settings.total == total
+    assert (w.settings.most, w.settings.last, w.settings.any_) == (9, both[-1], True)
 
 
 def test_a_radius_is_that_of_the_call(package: Any) -> None:

@@ -112,7 +112,7 @@ def joined(drafts: list[Draft], random: Random) -> str:
 
 def over_chunks(drafts: list[Draft], other: str = "") -> str:
     """Return the keys of the world with a query of chunks and another one, and a kernel over the
-    first where there are numbers."""
+    first: it doubles numbers, and counts rows in a setting."""
     first, *others = drafts
     clauses = [f"all: [{first.name}]"]
     clauses += [
@@ -122,8 +122,11 @@ def over_chunks(drafts: list[Draft], other: str = "") -> str:
     queries = [f"few: {{{', '.join(clauses)}}}", *filter(None, [other])]
     text = f"queries: {{{', '.join(queries)}}}\n"
     numbers = [name for name, form in first.fields.items() if re.search(r'"[iuf]\d', form)]
-    steps = ", ".join(f'"{first.name}.{name} += {first.name}.{name}"' for name in numbers)
-    return text + (f"kernels: {{twice: {{over: few, steps: [{steps}]}}}}\n" if steps else "")
+    steps = [f'"{first.name}.{name} += {first.name}.{name}"' for name in numbers]
+    listed = ", ".join([*steps, "settings.counted += 1"])
+    return (
+        f"{text}settings: {{counted: i64}}\nkernels: {{twice: {{over: few, steps: [{listed}]}}}}\n"
+    )
 
 
 class Schemas:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from textwrap import indent
 
 from ecsgen.model import FusedKernels, Kernel
-from ecsgen.model.typed_tree import Argument, Constant
+from ecsgen.model.typed_tree import SETTINGS, Argument, Constant
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.kernel_methods.arguments import ArgumentCode, ReadSettingCode
@@ -301,6 +301,9 @@ class ChunkLoop(KernelMethod):
         self._chunk, self._starts = take("k"), take("starts")
         self._rows = Parameter(take("rows"), array, "_rows")
         self._addresses = Parameter(take("addresses"), array, "_addresses")
+        self._sent = self._program.sent_settings
+        self._is_parallel = kernel.parallel and not self._sent
+        """True if chunks may run at once: messages arrive chunk by chunk, in their order."""
 
     @property
     def printed(self) -> Printed:
@@ -308,22 +311,32 @@ class ChunkLoop(KernelMethod):
         others = function.other_parameters.values()
         passed = [self._rows, self._addresses, *function.common, *others]
         title = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
-        over_chunks = function_text(chunks, passed, title, self._body, self.kernel.parallel)
+        over_chunks = function_text(chunks, passed, title, self._body, self._is_parallel)
         chunks_kept = f"self.archetypes.kernel_blocks.get({literal(self.name)})"
         statements = [
             *_converted(self.inputs),
+            *self._copies,
             *self.source.each_lines(self.per_row_arguments),
             f"_chunks = {chunks_kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",
             *self.key_lines,
         ]
-        method = self.text(statements, _call_text(chunks, passed))
+        end = "\n".join([_call_text(chunks, passed), *self.clipping])
+        method = self.text(statements, end)
         methods = "\n".join([method, "", *self._cells_method])
         return Printed(methods, f"{function.text}\n\n\n{over_chunks}")
 
     @property
+    def _copies(self) -> list[str]:
+        """Statements that copy settings of which only views are read: the rows of all chunks see
+        them as they were before the first message."""
+        sent = [f"{SETTINGS}.{name}" for name in self._sent]
+        views = [read for read in self.reads if read.type.shape and read.name in sent]
+        return [f"{read.text} = {read.text}.copy()" for read in views]
+
+    @property
     def _body(self) -> list[str]:
-        n, each = self._function.count, "prange" if self.kernel.parallel else "range"
+        n, each = self._function.count, "prange" if self._is_parallel else "range"
         starts = f"{self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
         start = f"{self._starts}[{self._chunk}]"
         arguments = [
