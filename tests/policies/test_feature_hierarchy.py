@@ -235,6 +235,18 @@ def test_families_move_in_bulk(kind: Any, count: int) -> None:
 
 
 @kin
+@pytest.mark.parametrize("total", [60, 400])  # whose descendants are looked for in two ways
+def test_parents_go_with_children_that_are_named_too(kind: Any, total: int) -> None:
+    _, m, es = made(kind, total)
+    m.set_parent_many(range(10, 30), range(20))
+    m.set_parent_many(range(total - 20, total), range(30, 50))  # who come to where others went
+    count = m.remove_many(es[:20])
+    assert sorted(m) == es[count:].tolist()
+    parents = [m.parent(m.lookup(entity)) for entity in es[total - 20 :]]
+    assert parents == [m.lookup(entity) for entity in es[30:50]]
+
+
+@kin
 def test_new_rows_have_parents_that_are_in_use(kind: Any) -> None:
     entities, m, es = family(kind, [NIL, 0])
     version = m.version
