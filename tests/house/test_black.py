@@ -98,6 +98,14 @@ def test_modules_with_shards_in_style_are_blacks(tmp_path: Path) -> None:
 
 
 @needs_pinned
+def test_a_manager_whose_kernels_read_settings_is_blacks(tmp_path: Path) -> None:
+    body = "component: Body\nfields: {x: f64}\nkernels: {move: {steps: [x += settings.dt]}}\n"
+    world = "---\nworld: Game\nsettings: {dt: f64}\n"
+    (tmp_path / "a.yaml").write_text(body + world, encoding="utf-8")
+    assert is_blacks(rendered(tmp_path)["body.py"])
+
+
+@needs_pinned
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("number", range(5))
 def test_random_modules_in_style_are_blacks(number: int, backend: Backend, tmp_path: Path) -> None:
