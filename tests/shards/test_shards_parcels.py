@@ -189,6 +189,69 @@ def test_an_arrival_that_fails_takes_no_slot(monkeypatch: pytest.MonkeyPatch) ->
     assert other.absorb(parcel).tolist() == es[:3].tolist()
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda w: w,
+        lambda w: pickle.loads(pickle.dumps(w)),
+        lambda w: Isles.load(w.to_bytes(codecs={"*": None})),
+    ],
+)
+@pytest.mark.parametrize("moving", [[4], [2, 9], [*range(10)], [150, 7, 199], [199, 198]])
+def test_no_handle_of_a_world_of_the_same_number_is_made_again(
+    moving: list[int], copied: Callable[[Any], Any]
+) -> None:
+    here, there = Isles(), Isles()
+    es = here.spawn(200, place={})
+    here.destroy_many(es[5:10])
+    es[5:10] = here.spawn(5, place={})
+    assert len(here.entities) == 200
+    for first in (True, False):
+        arrived = there.absorb(here.extract(es[moving] if first else es[[100, 30]])).tolist()
+        there = copied(there)
+        created = [there.entities.create() for _ in range(40)] if first else []
+        created += there.entities.create_many(300).tolist()
+        assert len({*arrived, *created}) == len(arrived) + len(created)
+        assert len(there.entities) == len(there.entities.live())
+        assert there.entities.alive_many(arrived).all()
+        there.destroy_many(arrived[::2])
+        there.extract(arrived[1::2])
+        there.destroy_many(created[::3])
+        there = copied(there)
+        again = there.spawn(700, place={}).tolist()
+        assert not {*again} & {*arrived, *created}
+        there = Isles()
+
+
+def test_handles_that_the_number_cannot_have() -> None:
+    here, there = Isles(), Isles()
+    for _ in range(2):
+        here.destroy_many(here.spawn(3))
+    parcel = here.extract(here.spawn(3)[1:2])
+    _, alive, _ = there.spawn(3)
+    refused(there, ParcelError, lambda: there.absorb(parcel), "1v3 .* of the same number, 0")
+    there.destroy(alive)
+    refused(there, ParcelError, lambda: there.absorb(parcel), "1v3 .* of the same number, 0")
+    there.destroy_many(there.spawn(1))
+    there.destroy_many(there.spawn(1))
+    assert there.absorb(parcel).tolist() == parcel.entities.tolist()
+    parcel = here.extract(here.spawn(1))
+    for index in (0xFFFF_FFFF, 1 << 20):
+        there = Isles()
+        refused(there, ParcelError, partial(there.absorb, with_index(parcel, index)), "number")
+        Isles(1).absorb(with_index(parcel, index))
+    (arrived,) = there.absorb(with_index(parcel, (1 << 20) - 1)).tolist()
+    assert arrived not in there.entities.create_many(1 << 20)
+
+
+def with_index(parcel: Any, index: int) -> Any:
+    """Return a parcel of an entity without components that has another index."""
+    data = bytearray(bytes(parcel))
+    start = parcel.entities.ctypes.data - parcel.buffer.ctypes.data
+    data[start : start + 4] = index.to_bytes(4, "little")
+    return Parcel(data)
+
+
 def test_bytes(tmp_path: Path) -> None:
     w, es = filled()
     again, _ = filled()

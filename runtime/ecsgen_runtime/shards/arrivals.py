@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,7 @@ def _settle_all(
     """Append the rows of entities that have arrived; an error marks the world broken."""
     try:
         slot_cache.are_new = True  # no rollback from now on
+        world.entities.retire_indices(slot_cache.es)
         with slot_cache:
             versions = [arrival.manager.version for arrival in arrivals]
             for arrival in arrivals:
@@ -141,14 +142,26 @@ class ParcelIndex:
         return positions
 
 
+_MAX_SKIPPED: Final = 1 << 20
+"""As many indices may be skipped, or a few for each arriving entity: they take memory."""
+
+
 def _check_handles(world: ShardBase, es: EntityArray) -> None:
-    """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
+    """Raise ParcelError for handles that no shard makes, of entities made here and alive, or of
+    this shard's number if it may still make them."""
     entities = world.entities
     if (es < entities.HANDLE_LAYOUT.ONE_GENERATION).any():
         raise ParcelError("a handle that no entity can have")
     is_here = are_stored_handles(entities.handles, es, entities.HANDLE_LAYOUT.INDEX_MASK)
     if is_here.any():
         raise _already_here(world, es[is_here.argmax()])
+    unknown, indices = entities.not_made_here(es)
+    end = entities.n_used + max(_MAX_SKIPPED, 16 * len(es))
+    cannot_skip = (indices < entities.n_used) | (indices >= end)
+    if cannot_skip.any():
+        shown = entities.HANDLE_LAYOUT.format_handle(unknown[cannot_skip.argmax()])
+        origin = f"another world of the same number, {entities.shard}"
+        raise ParcelError(f"entity {shown} is of {origin}; give one of them another number")
 
 
 def _duplicate_error(world: ShardBase, es: EntityArray) -> ParcelError:

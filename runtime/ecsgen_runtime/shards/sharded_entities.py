@@ -379,6 +379,39 @@ class ShardedEntities(EntityManagerBase):
         self.handles[slots] = cells
         self.n_retired = n_retired
 
+    def _own(self, es: EntityArray) -> tuple[EntityArray, RowArray]:
+        """Return the handles with this shard's number, and their indices; O(k)."""
+        natives = es[self.shards_of(es) == self.shard]
+        return natives, (natives & np.uint64(self.HANDLE_LAYOUT.INDEX_MASK)).view(np.intp)
+
+    def not_made_here(self, es: EntityArray) -> tuple[EntityArray, RowArray]:
+        """Return those handles with this shard's number that it never made, but may one day, and
+        their indices; O(k)."""
+        natives, indices = self._own(es)
+        is_new, shift = indices >= self.n_used, np.uint64(self.HANDLE_LAYOUT.GENERATION_SHIFT)
+        cells = self.handles.take(indices, mode="clip")
+        cells[is_new] = 0
+        # an index whose cell has no generation, or a foreign entity, is not used again
+        may_come = (cells >> shift > 0) & (natives >> shift >= cells >> shift)
+        may_come[may_come] = self.foreign_slots.find(cells[may_come]) < 0
+        may_come |= is_new
+        return natives[may_come], indices[may_come]
+
+    def retire_indices(self, es: EntityArray) -> None:
+        """Retire the indices of handles with this shard's number that it did not give out yet;
+        those before them are free. O(k + their number)."""
+        _, indices = self._own(es)
+        start, end = self.n_used, int(indices.max(initial=-1)) + 1
+        if end <= start:
+            return
+        skipped = np.arange(start, end)
+        free = np.setdiff1d(skipped, indices)
+        self.free_indices.push_many(free)
+        self.handles[start:end] = skipped ^ 1
+        self.handles[free] |= np.uint64(self.first_handle(0))
+        self.n_retired += len(skipped) - len(free)
+        self.n_used = end
+
     def _plan_arrival(self, es: EntityArray) -> RowArray:
         """Return the slots for arriving entities, and reserve room for them; CapacityError if there
         are not enough."""
@@ -387,7 +420,9 @@ class ShardedEntities(EntityManagerBase):
         if self.n_used + n_new > count:
             n_left = self._idle.count + count - self.n_used
             raise CapacityError(f"{len(es)} entities arrive, {n_left} indices left")
-        self.reserve(self.n_used + n_new)
+        n_skipped = max(0, int(self._own(es)[1].max(initial=-1)) + 1 - self.n_used - n_new)
+        self.reserve(self.n_used + n_new + n_skipped)
+        self.free_indices.reserve(self.free_indices.count + n_skipped)
         self.foreign_slots.reserve(len(es))
         new = np.arange(self.n_used, self.n_used + n_new)
         return np.concatenate((self._idle.first(n_reused), new))
@@ -428,8 +463,8 @@ class ShardedEntities(EntityManagerBase):
     def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
         """Remove live entities; return the foreign ones and their slots, to be passed to
         `release_foreign` once no manager has rows of them."""
-        payload_mask = np.uint64(self.HANDLE_LAYOUT.ONE_GENERATION - 1)
-        is_foreign = (es & payload_mask) != slots.view(np.uint64) | np.uint64(self._shard_bits)
+        has_foreign = self.foreign_slots.count > 0
+        is_foreign = self.foreign_slots.find(es) >= 0 if has_foreign else np.zeros(len(es), bool)
         if not is_foreign.all():
             super().free_handles(es[~is_foreign])
             es, slots = es[is_foreign], slots[is_foreign]
