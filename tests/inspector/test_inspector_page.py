@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
-from ecsgen.inspector import serve
+from ecsgen.inspector import View, serve
 from generated import Health, Weapon, World
 from tests.support.world_package import world_package
 
@@ -348,6 +348,40 @@ def test_layers_of_a_grid_with_three_axes(browser: Browser) -> None:
         page.wait_for_timeout(50)
     running.close()
     assert failures == []
+
+
+SEA = """
+component: Fish
+fields: {place: "f32[3]", heavy: f32}
+space: {field: place}
+---
+world: Sea
+records: {count: {fish: {count: Fish}}}
+schedule: {step: [count, tick]}
+"""
+
+
+def sea() -> Any:
+    world = world_package(SEA, "watched_sea").Sea()
+    world.spawn(3, fish={"place": [(0, 0, 0), (1, 2, 3), (4, 4, 4)], "heavy": [1, 2, 5]})
+    return world
+
+
+def test_the_page_remembers_axes_and_layer(browser: Browser) -> None:
+    tower = world_package(TOWER, "tower").Tower()
+    for world, choices in ((sea(), {"right": "2", "up": "0"}), (tower, {"layer": "3"})):
+        running = Running(world, step=lambda: None, view=View(layer=2 * ("layer" in choices)))
+        page, failures = opened(browser, running.inspector.url + "#/map")
+        for name, value in choices.items():
+            page.locator(f"[data-choice='{name}']").select_option(value)
+        page.get_by_role("link", name="Charts").click()
+        expect(page.locator("main h2")).to_have_text("Charts")
+        page.get_by_role("link", name="Map", exact=True).click()
+        for name, value in choices.items():
+            expect(page.locator(f"[data-choice='{name}']")).to_have_value(value)
+        expect(page.locator("[data-map]:not([data-map=''])")).to_be_visible()
+        running.close()
+        assert failures == []
 
 
 def test_a_click_on_the_map_opens_an_entity(browser: Browser) -> None:

@@ -8,6 +8,7 @@ import { drawBorder, fitted, Layer, legendItems, pixel } from "./layer.js";
 import { Surface } from "./renderer.js";
 
 const NEAR = 14; // pixels from a click to a point
+const AXES = ["right", "up"]; // in the picture
 const REST = 400; // milliseconds between two looks at what does not move
 
 export class MapPage {
@@ -25,11 +26,12 @@ export class MapPage {
     this.node = element("section", { class: "page" },
       element("div", { class: "top" }, element("h2", {}, "Map"), this.facts, this.tools), this.legend,
       element("div", { class: "split" }, this.box, this.beside));
-    this.axes = [0, 1];
     this.marked = app.parameters.get("entity") ?? "";
     const maps = app.world.maps;
     this.map = maps.find(({ name }) => name === (app.parameters.get("map") ?? app.world.view.map)) ?? maps[0];
-    this.layer = Math.min(app.world.view.layer, Math.max(0, this.map.layers - 1)); // of a grid's third axis
+    const told = (name, first, count) => Math.max(0, Math.min(Number(app.parameters.get(name) ?? first) || 0, count - 1));
+    this.layer = told("layer", this.#isViewed ? app.world.view.layer : 0, this.map.layers); // of a grid's third axis
+    this.axes = this.#hasAxes ? AXES.map((name, k) => told(name, k, this.map.axes)) : [0, 1];
     this.#choose();
     this.#open();
     this.observer = new ResizeObserver(() => this.#draw());
@@ -46,6 +48,17 @@ export class MapPage {
     this.panel?.refresh();
   }
 
+  // Whether the map is that of the view.
+  get #isViewed() {
+    const { view, maps } = this.app.world;
+    return this.map.name === (view.map ?? maps[0].name);
+  }
+
+  // Whether there are axes to choose from: a grid with three has layers instead.
+  get #hasAxes() {
+    return this.map.axes > 2 && !this.map.layers;
+  }
+
   get #fields() {
     return this.app.component(this.map.component).fields;
   }
@@ -55,8 +68,7 @@ export class MapPage {
     const { parameters } = this.app;
     const single = this.#fields.filter(({ shape, type }) => !shape.length && /^(bool|[iuf]\d+)$|^[A-Z]/.test(type));
     const { view } = this.app.world;
-    const isViewed = this.map.name === (view.map ?? this.app.world.maps[0].name);
-    const chosen = (role) => (parameters.get(role) === "-" ? "" : parameters.get(role) ?? (isViewed ? view[role] : null));
+    const chosen = (role) => (parameters.get(role) === "-" ? "" : parameters.get(role) ?? (this.#isViewed ? view[role] : null));
     const vectors = this.#fields.filter(({ shape, type }) => shape.length === 1 && shape[0] === this.map.axes && /^f/.test(type));
     this.chosen = {
       color: chosen("color") ?? this.map.color ?? "",
@@ -67,14 +79,16 @@ export class MapPage {
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
       (value) => this.#keep({ [role]: value || "-" }));
     const layers = this.map.layers < 2 ? [] : [this.#select("layer", String(this.layer), Array.from({ length: this.map.layers }, (_, k) => String(k)),
-      (value) => { this.layer = Number(value); this.wake?.(); })];
-    const axes = this.map.axes < 3 || this.map.layers ? layers : [0, 1].map((k) => this.#select(k ? "up" : "right", String(this.axes[k]),
-      Array.from({ length: this.map.axes }, (_, axis) => String(axis)), (value) => { this.axes[k] = Number(value); this.view = null; this.#draw(); }));
+      (value) => { this.layer = Number(value); this.app.keep({ layer: value }); this.wake?.(); })];
+    const axes = !this.#hasAxes ? layers : AXES.map((name, k) => this.#select(name, String(this.axes[k]),
+      Array.from({ length: this.map.axes }, (_, axis) => String(axis)),
+      (value) => { this.axes[k] = Number(value); this.app.keep({ [name]: value }); this.view = null; this.#draw(); }));
     this.tools.replaceChildren(
       this.#select("map", this.map.name, this.app.world.maps.map(({ name }) => name), (value) => {
         this.map = this.app.world.maps.find(({ name }) => name === value);
-        this.app.keep({ color: "", size: "", direction: "", links: "", entity: "" });
+        this.app.keep({ color: "", size: "", direction: "", links: "", layer: "", right: "", up: "", entity: "" });
         this.view = null;
+        this.axes = [0, 1];
         this.layer = 0;
         this.marked = "";
         this.#open();
