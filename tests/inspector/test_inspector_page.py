@@ -434,6 +434,31 @@ def test_charts_of_a_run(browser: Browser) -> None:
     assert failures == []
 
 
+def test_csv_has_the_records_that_are_seen(browser: Browser) -> None:
+    world = sea()
+    running = Running(world, step=world.step)
+    page, failures = opened(browser, running.inspector.url + "#/charts?lines=fish")
+    for steps in ("2", "3"):
+        page.locator("[data-run='step']").click()
+        expect(page.locator("main .facts")).to_have_text(f"{steps} steps shown")
+    expect(page.locator("[data-series='count.fish'] canvas")).to_be_visible()
+
+    def saved() -> list[str]:
+        with page.expect_download() as download:
+            page.get_by_role("button", name="CSV").click()
+        return download.value.path().read_text().splitlines()
+
+    wanted = ["steps,fish,tick,count.fish", "0,3,0,3", "1,3,1,3", "2,3,,"]
+    deadline = time.monotonic() + 8
+    while saved() != wanted and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    assert saved() == wanted
+    page.get_by_label("fish", exact=True).uncheck()
+    assert saved() == ["tick,count.fish", "0,3", "1,3"]
+    running.close()
+    assert failures == []
+
+
 def test_error_of_a_step_is_seen(browser: Browser) -> None:
     def step() -> None:
         raise ZeroDivisionError(HOSTILE)

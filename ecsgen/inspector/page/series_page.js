@@ -89,14 +89,19 @@ export class SeriesPage {
     for (const { names, lines } of this.charts) lines.update(data.steps, names.map((name) => data[name]));
   }
 
+  // The chosen lines over their steps; beside them the records over their ticks.
   #save() {
-    const columns = ["steps", ...this.names];
-    saveCsv("series.csv", columns, this.data.steps.map((_, k) => columns.map((name) => this.data[name][k])));
+    const { steps: ticks, ...columns } = this.told ?? {};
+    const shown = [
+      ...(this.names.size ? ["steps", ...this.names] : []).map((name) => [name, this.data[name] ?? []]),
+      ...(ticks?.length ? [["tick", ticks], ...Object.entries(columns)] : [])];
+    const rows = Math.max(0, ...shown.map(([, cells]) => cells.length));
+    saveCsv("series.csv", shown.map(([name]) => name), Array.from({ length: rows }, (_, k) => shown.map(([, cells]) => cells[k])));
   }
 
   // Records come without being asked for: a chart for each table, over the ticks.
   async #loadRecords() {
-    const { steps, ...columns } = await ask("series");
+    const { steps, ...columns } = this.told = await ask("series");
     const tables = Map.groupBy(Object.keys(columns), (name) => name.split(".")[0]);
     const known = Object.keys(columns).join();
     if (known !== this.known) {
