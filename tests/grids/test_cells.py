@@ -216,6 +216,23 @@ def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
     assert world.wolf.near([C + 1, C + 2], 0).starts.tolist() == [0, 0, 1]
 
 
+@pytest.mark.parametrize("hood", HOODS)
+def test_around_no_cell_is_nobody(world: Any, hood: str) -> None:
+    world.spawn(3, wolf={"cell": [C, C + 1, 0], "name": [1, 2, 3]})
+    for manager in (world.wolf, world.patch):
+        for radius in (0, 1, 9):
+            starts, rows = manager.near([0, C, 0, C + 1, 0], radius, hood=hood)
+            first, second = (manager.near([c], radius, hood=hood).rows.tolist() for c in (C, C + 1))
+            assert rows.tolist() == first + second
+            n = len(first)
+            assert starts.tolist() == [0, 0, n, n, len(rows), len(rows)]
+    assert [*map(len, world.wolf.near([0], 0))] == [2, 0]
+    assert world.patch.near([0, C + 6], 0, center=True).starts.tolist() == [0, 0, 1]
+    for cell in (C - 1, C + 20, 2 * C):
+        with pytest.raises(StaleIdError):
+            world.patch.near([0, cell], 1)
+
+
 def test_full_cells_take_nobody(world: Any) -> None:
     es = world.spawn(3, sheep={"cell": [C, C + 1, 0]})
     with pytest.raises(FullCellError, match="row 3 cannot stand on cell 0x100000001"):

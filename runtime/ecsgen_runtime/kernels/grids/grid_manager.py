@@ -113,10 +113,10 @@ class GridManager(BaseManager):
     ) -> Neighbours:
         """Return the cells in reach of each of k cells, in the order of offsets; O(pairs).
 
-        A cell itself is in reach with `center` only.
+        A cell itself is in reach with `center` only; of id 0 nothing is.
 
         Raises:
-            StaleIdError: one of them is no cell.
+            StaleIdError: one of them is neither 0 nor a cell.
             ValueError: a radius below 0, or another hood.
             TypeError: a bool as radius.
         """

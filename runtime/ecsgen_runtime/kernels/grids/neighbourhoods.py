@@ -22,11 +22,12 @@ CellPairs = tuple[RowArray, RowArray]
 
 
 def parse_cells(grid: Sized, label: str, ids: ArrayLike) -> RowArray:
-    """Return k cells by their ids, or raise StaleIdError."""
+    """Return k cells by their ids, NO_CELL for 0, or raise StaleIdError."""
     cell_ids = as_entities(ids, f"{label}: cells")
     cells = cells_of_ids(cell_ids, len(grid))
-    if (cells < 0).any():
-        raise stale_id_error(type(grid).__name__, int(cell_ids[int((cells < 0).argmax())]))
+    is_stale = (cells < 0) & (cell_ids != 0)
+    if is_stale.any():
+        raise stale_id_error(type(grid).__name__, int(cell_ids[int(is_stale.argmax())]))
     return cells
 
 
@@ -51,14 +52,16 @@ def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str, axes: in
 def neighbour_cell_pairs(
     layout: GridLayout, cells: RowArray, radius: int, hood: str, center: bool
 ) -> CellPairs:
-    """Return the cells in reach of each of k cells, by offset; O(pairs)."""
+    """Return the cells in reach of each of k cells, none of NO_CELL, by offset; O(pairs)."""
+    numbers = (cells >= 0).nonzero()[0]
+    cells = cells[numbers]
     if radius == 0 and center:
-        return np.arange(len(cells)), cells
+        return numbers, cells
     steps = neighbourhood_offsets(layout, hood, radius, center)
     count = len(steps)
     coordinates = layout.unravel(cells)[:, None, :] + steps
     neighbours = layout.ravel(coordinates.reshape(-1, steps.shape[1]))
-    askers = np.arange(len(cells)).repeat(count)
+    askers = numbers.repeat(count)
     inside = neighbours >= 0
     if inside.all():
         return askers, neighbours

@@ -138,10 +138,10 @@ class Occupant(Manager):
         until something changes.
 
         In the order of offsets, the first axis slowest, on a cell in row order; the cell itself
-        is in reach. Rows of dead entities are on no cell.
+        is in reach; of id 0 nobody is. Rows of dead entities are on no cell.
 
         Raises:
-            StaleIdError: one of them is no cell.
+            StaleIdError: one of them is neither 0 nor a cell.
             ValueError: a radius below 0, another hood, or `center`, which is of cells.
             TypeError: a bool as radius.
         """
