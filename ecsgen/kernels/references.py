@@ -38,13 +38,9 @@ class References:
         if not isinstance(holder, ast.Attribute) or holder.attr not in references.names:
             return None
         handle = self.handle(holder.value)
+        self._check_stands(holder, handle, node)
         if references.is_occupant_of(holder.attr, handle):
             return self._field(holder.attr, handle, node)
-        cells = references.components.get(target_of_id(handle))
-        if cells is not None and cells.grid is not None:
-            self._check_leads(holder.attr, handle, holder)
-            message = f"no rows of {quote(holder.attr)} stand on cells of {quote(cells.name)}"
-            raise KernelError("E810", message, node)
         if handle.type.kind != "entity":
             message = f"{handle.type} leads to one component: only entities have several"
             raise KernelError("E810", message, node, f"write .{node.attr} alone")
@@ -79,6 +75,9 @@ class References:
             if handle.type.kind == "entity" or references.is_occupant_of(name, handle):
                 self._check_leads(name, handle, argument)
                 return tree.Exists(BOOL, name, handle)
+            target = references.components.get(target_of_id(handle))
+            if target is None or name not in {value.name for value in target.readable}:
+                self._check_stands(argument, handle, argument)
         handle = self.handle(argument)
         if handle.type.kind != "entity":
             self._check_leads(target_of_id(handle), handle, argument)
@@ -125,6 +124,16 @@ class References:
         if handle.type.kind == "entity" and component.owner == "none":
             message = f"no entity has {quote(name)}, whose rows are unowned"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
+
+    def _check_stands(self, holder: ast.Attribute, handle: tree.Expression, node: ast.expr) -> None:
+        """Raise E810 where a cell leads to a component whose rows do not stand on it."""
+        references, name = self.scope.reference_scope, holder.attr
+        cells = references.components.get(target_of_id(handle))
+        if cells is None or cells.grid is None or references.is_occupant_of(name, handle):
+            return
+        self._check_leads(name, handle, holder)
+        message = f"no rows of {quote(name)} stand on cells of {quote(cells.name)}"
+        raise KernelError("E810", message, node)
 
     def check_known(self, name: str, node: ast.expr) -> None:
         """Raise E810 where a component's own kernel leads to another one."""
