@@ -247,8 +247,8 @@ def _missing_names(old: Document, new: Document) -> dict[str, list[str]]:
     if (old["cold"], new["cold"]) == ("inline", "indirect"):
         was_cold = [name for name, field in old["fields"].items() if field["cold"]]
         is_cold = [name for name, field in new["fields"].items() if field["cold"]]
-        if names := [f"data.{name}" for name in is_cold if name in was_cold]:
-            gone["cold"] = names
+        if still_cold := [f"data.{name}" for name in is_cold if name in was_cold]:
+            gone["cold"] = still_cold
     return gone
 
 
