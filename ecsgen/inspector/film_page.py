@@ -147,6 +147,8 @@ def _quantized(layer: Layer, axes: int) -> dict[str, Cells]:
                 if role == "color" and "members" in head
                 else head[f"{role}_range"]
             )
+            # past ends that the view fixes there is no other colour
+            cells = np.where(np.isfinite(cells), cells.clip(*ends), cells)
             quantized[role] = _steps(cells, ends, _NOTHING).astype("u1")
     if "direction" in columns:
         x, y = columns["direction"][:2]

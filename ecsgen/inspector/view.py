@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 from ecsgen.diagnostics import did_you_mean
@@ -21,6 +22,8 @@ class View:
     """Component, query or grid on the map."""
     color: str | None = None
     """Field of the map's rows: a number, enum or bool."""
+    color_range: Sequence[float] | None = None
+    """Least and largest number of the scale; None for those of the moment."""
     size: str | None = None
     direction: str | None = None
     """Field of a vector."""
@@ -42,6 +45,10 @@ class View:
                 raise TypeError(f"{name}: wanted a name, not {value!r}")
         if not isinstance(self.layer, int) or self.layer < 0:
             raise TypeError(f"layer: wanted a whole number from 0, not {self.layer!r}")
+        if self.color_range is not None and not _are_ends(self.color_range):
+            raise TypeError(
+                f"color_range: wanted two numbers, the lower first, not {self.color_range!r}"
+            )
         _check_names("controls", self.controls)
         if isinstance(self.charts, str) or not isinstance(self.charts, Sequence):
             raise TypeError(f"charts: wanted a list of lists, not {self.charts!r}")
@@ -79,7 +86,7 @@ class Camera:
         )
         """The map, None if nothing has a place."""
         chosen = {role: name for role in ROLES if (name := getattr(view, role)) is not None}
-        self._layer = view.layer
+        self._layer, self._color_range = view.layer, view.color_range
         if self.map is None:
             if chosen or view.links:
                 raise ValueError("view: nothing has a place, so there is no map to colour")
@@ -109,6 +116,8 @@ class Camera:
         if self.map is None:
             return Scene(time, None, None, values)
         shown = self._points.layer(self.map["name"], self.roles, {}, layer=self._layer)
+        if self._color_range is not None and "color_range" in shown.head:
+            shown.head["color_range"] = self._color_range
         if self.map["is_grid"]:
             return Scene(time, None, shown, values)
         behind = None
@@ -116,6 +125,12 @@ class Camera:
             grid, colour = self.map["grid"], {"color": self.map["grid_color"]}
             behind = self._points.layer(grid, colour, {}, layer=self._layer)
         return Scene(time, shown, behind, values)
+
+
+def _are_ends(ends: Any) -> bool:
+    """Return True for two finite numbers of which the first is lower."""
+    is_list = isinstance(ends, Sequence) and all(isinstance(end, int | float) for end in ends)
+    return is_list and len(ends) == 2 and -inf < ends[0] < ends[1] < inf
 
 
 def _check_names(what: str, names: Any, wanted: str = "a list of names") -> None:

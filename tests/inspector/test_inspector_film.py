@@ -125,6 +125,12 @@ def test_what_is_no_name_in_a_view(options: dict[str, Any]) -> None:
         serve_any(farm(), view=options)  # type: ignore[arg-type]  # to see what it says
 
 
+@pytest.mark.parametrize("ends", [1, "01", (1,), (1, 2, 3), (2, 1), (1, 1), (0, np.nan), ("0", 1)])
+def test_what_are_no_ends_of_a_scale(ends: Any) -> None:
+    with pytest.raises(TypeError, match="color_range: wanted two numbers"):
+        View(color_range=ends)
+
+
 @pytest.mark.parametrize("rate", [0, -1, float("nan")])
 def test_rates_that_are_none(rate: float, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="rate: wanted more than 0"):
@@ -287,6 +293,21 @@ def test_columns_of_a_page() -> None:
     assert places[3:6].tolist() == [0, 0, 0]
     assert places[6:].round(1).tolist() == [3.5, 1.5]
     assert [*data[32:40]] == [0, 1, 0, 0, 0, 0, 0, 1]
+
+
+def test_a_view_fixes_the_scale() -> None:
+    """Numbers past the ends have their colours."""
+    world, view = farm(0), View(map="patch", color="grass", color_range=(2, 5))
+    for x, y, ink in cell_middles(picture_of(world, view)):
+        if not 2 < 3 * x + y < 5:
+            assert ink == picture.SCALE[0 if 3 * x + y < 5 else -1]
+    with serve_any(world, step=lambda: None, view=view) as inspector:
+        page = inspector.record(1).html()
+    [cells] = facts_of(page)["groups"]
+    assert cells["color_range"] == [2, 5]
+    packed = page.split('id="film-columns">')[1].split("</script>")[0]
+    shown = zlib.decompress(base64.b64decode(packed))[:12]
+    assert [*shown] == [0, 0, 0, 85, 169, *[254] * 7]
 
 
 def test_nothing_else_is_in_a_page() -> None:

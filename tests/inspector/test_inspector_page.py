@@ -384,6 +384,35 @@ def test_the_page_remembers_axes_and_layer(browser: Browser) -> None:
         assert failures == []
 
 
+def test_a_scale_is_fixed(browser: Browser) -> None:
+    world = sea()
+
+    def step() -> None:
+        world.fish.data.heavy *= 2
+
+    view = View(color="heavy", color_range=(0, 8))
+    running = Running(world, step=step, view=view)
+    page, failures = opened(browser, running.inspector.url + "#/map")
+    legend, fixed = page.get_by_label("colours"), page.get_by_label("fixed")
+    expect(legend).to_have_text("heavy: 0 8")
+    expect(fixed).to_be_checked()
+    fixed.uncheck()
+    expect(legend).to_have_text("heavy: 1 5")
+    fixed.check()
+    page.locator("[data-run='step']").click()
+    expect(page.locator("main .facts")).to_contain_text("step 1")
+    expect(legend).to_have_text("heavy: 1 5")
+    page.get_by_role("link", name="Charts").click()
+    page.get_by_role("link", name="Map", exact=True).click()
+    expect(legend).to_have_text("heavy: 1 5")
+    fixed.uncheck()
+    expect(legend).to_have_text("heavy: 2 10")
+    page.locator("[data-choice='color']").select_option("")
+    expect(fixed).to_have_count(0)
+    running.close()
+    assert failures == []
+
+
 def test_a_click_on_the_map_opens_an_entity(browser: Browser) -> None:
     world = World()
     [entity] = world.spawn(1, boid={"position": (50, 30)})

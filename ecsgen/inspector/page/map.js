@@ -76,8 +76,14 @@ export class MapPage {
       direction: chosen("direction") ?? "",
       links: chosen("links") ?? this.map.networks[0] ?? "",
     };
+    const isNumber = single.some(({ name, type }) => name === this.chosen.color && /^[iuf]\d/.test(type));
+    const isViewed = this.#isViewed && this.chosen.color === (view.color ?? this.map.color);
+    const ends = String(parameters.get("ends") ?? ((isViewed && view.color_range) || "")).split(",").map(Number);
+    this.ends = isNumber && ends.length === 2 && ends.every(Number.isFinite) ? ends : null; // null: of the moment
     const list = (role, fields) => this.#select(role, this.chosen[role], ["", ...fields.map(({ name }) => name)],
-      (value) => this.#keep({ [role]: value || "-" }));
+      (value) => this.#keep({ [role]: value || "-", ...(role === "color" && { ends: "" }) }));
+    const fixed = element("input", { type: "checkbox", checked: this.ends !== null, data: { choice: "fixed" }, title: "Keep the ends of the scale", on: {
+      change: () => this.#keep({ ends: (fixed.checked && (this.points ?? this.cells)?.span.join()) || "-" }) } });
     const layers = this.map.layers < 2 ? [] : [this.#select("layer", String(this.layer), Array.from({ length: this.map.layers }, (_, k) => String(k)),
       (value) => { this.layer = Number(value); this.app.keep({ layer: value }); this.wake?.(); })];
     const axes = !this.#hasAxes ? layers : AXES.map((name, k) => this.#select(name, String(this.axes[k]),
@@ -86,7 +92,7 @@ export class MapPage {
     this.tools.replaceChildren(
       this.#select("map", this.map.name, this.app.world.maps.map(({ name }) => name), (value) => {
         this.map = this.app.world.maps.find(({ name }) => name === value);
-        this.app.keep({ color: "", size: "", direction: "", links: "", layer: "", right: "", up: "", entity: "" });
+        this.app.keep({ color: "", ends: "", size: "", direction: "", links: "", layer: "", right: "", up: "", entity: "" });
         this.view = null;
         this.axes = [0, 1];
         this.layer = 0;
@@ -94,7 +100,7 @@ export class MapPage {
         this.#open();
         this.#keep({ map: value });
       }),
-      list("color", single), ...(this.map.is_grid ? [] : [list("size", single), list("direction", vectors)]),
+      list("color", single), ...(isNumber ? [element("label", {}, fixed, " fixed")] : []), ...(this.map.is_grid ? [] : [list("size", single), list("direction", vectors)]),
       ...(this.map.networks.length ? [list("links", this.map.networks.map((name) => ({ name })))] : []), ...axes,
       element("button", { type: "button", on: { click: () => this.#fit() } }, "Fit"),
       element("button", { type: "button", on: { click: () => this.#save() } }, "PNG"));
@@ -144,7 +150,9 @@ export class MapPage {
   // The layer of points or cells, and the cells behind points.
   async #layers(map, wanted, layer) {
     const read = async (name, parts) => Layer.read(await askBytes(`points/${encodeURIComponent(name)}${query({ ...parts, layer })}`));
-    return [await read(map.name, wanted), map.grid_color ? await read(map.grid, { color: map.grid_color }) : null];
+    const first = await read(map.name, wanted);
+    first.span = this.ends ?? first.span;
+    return [first, map.grid_color ? await read(map.grid, { color: map.grid_color }) : null];
   }
 
   #show(layers) {
