@@ -24,6 +24,8 @@ SCALE: Final = (
     *((42, 120, 142), (35, 136, 142), (31, 152, 139), (34, 168, 132), (53, 183, 121)),
     *((84, 197, 104), (122, 209, 81), (165, 219, 54), (210, 226, 27), (253, 231, 37)),
 )
+BEFORE_CELLS: Final = (0, 0, 0)
+"""Colour of points without one before cells that have some: far from all of theirs."""
 _PAPER: Final = (255, 255, 255)
 _INK: Final = (70, 80, 95)
 _LINK: Final = (205, 208, 213)
@@ -69,7 +71,9 @@ def paint(scene: Scene, width: int, height: int) -> Any:
     picture = Image.new("RGB", size, _PAPER)
     draw = ImageDraw.Draw(picture)
     frame = _Frame(layer.head, size)
+    ink = NAMED[0]
     if scene.cells is not None and "color" in scene.cells.columns:
+        ink = BEFORE_CELLS
         if frame.is_hexagonal:
             picture.paste(Image.fromarray(_hexagons(scene.cells, frame, size)))
         else:
@@ -82,7 +86,7 @@ def paint(scene: Scene, width: int, height: int) -> Any:
     if scene.points is not None and LINKS in scene.points.columns:
         _draw_links(draw, scene.points.columns[LINKS], frame)
     if scene.points is not None:
-        _draw_points(draw, scene.points, frame)
+        _draw_points(draw, scene.points, frame, ink)
     small = picture.reduce(_OVERSAMPLED)
     if not strip:
         return small
@@ -151,7 +155,7 @@ def _hexagons(layer: Layer, frame: _Frame, size: tuple[int, int]) -> Inks:
     return pixels
 
 
-def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
+def _draw_points(draw: Any, layer: Layer, frame: _Frame, plain: tuple[int, int, int]) -> None:
     head, columns = layer
     n = head["n"]
     x, y = frame.pixels(columns["place"])
@@ -172,7 +176,7 @@ def _draw_points(draw: Any, layer: Layer, frame: _Frame) -> None:
             ],
             -1,
         ).reshape(n, 6)
-    inks = _inks(layer)
+    inks = _inks(layer, plain)
     can_be_seen = np.isfinite(x) & np.isfinite(y) & np.isfinite(radius)
     for row in can_be_seen.nonzero()[0].tolist():
         ink = tuple(inks[row].tolist())
@@ -196,11 +200,11 @@ def _cells_as_rows(layer: Layer) -> Inks:
     return np.ascontiguousarray(inks.transpose(1, 0, 2)[::-1])
 
 
-def _inks(layer: Layer) -> Inks:
-    """Return the colour of each row or cell."""
+def _inks(layer: Layer, plain: tuple[int, int, int] = NAMED[0]) -> Inks:
+    """Return the colour of each row or cell; `plain`: that of all without a field for it."""
     head, columns = layer
     if "color" not in columns:
-        return np.tile(np.array(NAMED[0], np.uint8), (head["n"], 1))
+        return np.tile(np.array(plain, np.uint8), (head["n"], 1))
     values = columns["color"].astype(np.float64)
     is_number = np.isfinite(values)
     if "members" in head:

@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from ecsgen.inspector import Film, View, picture
 from ecsgen.inspector import serve as serve_any
-from tests.inspector.test_inspector_page import BROWSER
+from tests.inspector.test_inspector_page import BROWSER, Ticking
 from tests.support.inspector_client import Inspected
 from tests.support.world_package import world_package
 
@@ -236,6 +236,35 @@ def test_a_picture_of_points_before_a_grid(direction: str | None) -> None:
     assert shown[2, 2] == picture.NAMED[0]  # a dry patch
 
 
+def walkers(field: str) -> Any:
+    """A walker without a colour on the first and the last cell of a grid that has some."""
+    text = f"""
+component: Ground
+grid: {{shape: [4, 3]}}
+fields: {{seen: {field}}}
+---
+component: Walker
+on: cell
+fields: {{cell: id<Ground>}}
+"""
+    world = world_package(text, f"filmed_ground_{field}").World()
+    world.ground.data.seen[4:] = True
+    world.spawn(2, walker={"cell": world.ground.id_of_many([0, 11])})
+    return world
+
+
+GROUNDS = pytest.mark.parametrize("field", ["bool", "f32"])
+
+
+@GROUNDS
+def test_points_without_a_colour_before_cells(field: str) -> None:
+    for x, y, ink in cell_middles(picture_of(walkers(field), View())):
+        is_walker = (x, y) in ((0, 0), (3, 2))
+        assert (ink == picture.BEFORE_CELLS) == is_walker
+    others = np.array([*picture.NAMED, *picture.SCALE])
+    assert np.abs(others - picture.BEFORE_CELLS).max(1).min() > 80
+
+
 def test_pictures_of_odd_worlds() -> None:
     world = farm(0)
     assert picture_of(world, View(map="star", color="heat"), 16, 16)
@@ -262,9 +291,9 @@ def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_colours_are_those_of_the_page() -> None:
     script = (Path(picture.__file__).parent / "page" / "layer.js").read_text()
-    for name in ("NAMED", "SCALE"):
+    for name in ("NAMED", "SCALE", "BEFORE_CELLS"):
         written = script.split(f"const {name} = ")[1].split(";")[0]
-        assert json.loads(written) == [[*ink] for ink in getattr(picture, name)]
+        assert json.loads(written) == json.loads(json.dumps(getattr(picture, name)))
 
 
 def test_length_and_errors() -> None:
@@ -425,6 +454,42 @@ def test_colours_in_a_browser(opened: Page, tmp_path: Path) -> None:
         assert np.abs(np.subtract(ink(0, 0), wanted)).max() <= 2
         assert np.abs(np.subtract(ink(3, 2), picture.SCALE[-1])).max() <= 2
         assert np.abs(np.subtract(ink(2, 1), picture.NAMED[-1])).max() <= 2
+    assert wrong == []
+
+
+@pytest.mark.browser
+@GROUNDS
+@pytest.mark.parametrize("where", ["film", "page", "page with a card"])
+def test_points_before_cells_in_a_browser(
+    opened: Page, tmp_path: Path, where: str, field: str
+) -> None:
+    """They are of the same colour, which no cell has."""
+    world, wrong[:] = walkers(field), []
+    if where == "film":
+        with serve_any(world, step=lambda: None) as inspector:
+            open_film(opened, inspector.record(1), tmp_path)
+    else:
+        script = (Path(picture.__file__).parent / "page" / "renderer.js").read_text()
+        if where != "page":
+            script = script.replace("!SOFTWARE.test(name)", "true")
+        body = {"body": script, "content_type": "text/javascript"}
+        opened.route("**/static/renderer.js", lambda route: route.fulfill(**body))
+        ticking = Ticking(world)
+        opened.goto(f"{ticking.inspector.url}#/map")
+        opened.wait_for_selector("[data-map='2']")
+    opened.wait_for_timeout(200)
+    shown = Image.open(BytesIO(opened.locator(".map").screenshot())).convert("RGB")
+    opened.unroute_all()
+    opened.goto("about:blank")
+    if where != "film":
+        ticking.close()
+    scale = 0.94 * min(shown.width / 4, shown.height / 3)
+    inks = [
+        shown.getpixel((int(shown.width / 2 + x * scale), int(shown.height / 2 - y * scale)))
+        for x, y in ((-1.5, -1), (1.5, 1), (0.5, 0), (-1.5, 1))
+    ]
+    assert inks[0] == inks[1] == picture.BEFORE_CELLS
+    assert picture.BEFORE_CELLS not in inks[2:]
     assert wrong == []
 
 

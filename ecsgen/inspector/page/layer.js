@@ -8,6 +8,7 @@ const NAMED = [[0, 114, 178], [230, 159, 0], [0, 158, 115], [213, 94, 0], [204, 
 const SCALE = [[68, 1, 84], [72, 26, 108], [71, 47, 125], [65, 68, 135], [57, 86, 140], [49, 104, 142],
   [42, 120, 142], [35, 136, 142], [31, 152, 139], [34, 168, 132], [53, 183, 121], [84, 197, 104],
   [122, 209, 81], [165, 219, 54], [210, 226, 27], [253, 231, 37]];
+const BEFORE_CELLS = [0, 0, 0]; // points without a colour before cells that have some
 const MEMBERS = 12;
 
 const LEVELS = 256; // colours of a scale
@@ -68,7 +69,7 @@ export class Layer {
     const [values, { n, members }] = [this.columns.get("color"), this.head];
     const count = members ? Math.min(members.length, MEMBERS) : LEVELS;
     const table = Uint32Array.from({ length: count }, (_, k) => pixelOf(members ? NAMED[k] : onScale((15 * k) / (LEVELS - 1))));
-    if (!values) return new Uint32Array(n).fill(pixelOf(NAMED[0]));
+    if (!values) return new Uint32Array(n).fill(pixelOf(this.isBeforeCells ? BEFORE_CELLS : NAMED[0]));
     const [low, high] = members ? [0, count] : this.span;
     const factor = members ? 1 : (LEVELS - 1) / (high - low || 1);
     const [half, others] = [members ? 0 : 0.5, pixelOf(NAMED[MEMBERS])];

@@ -90,6 +90,7 @@ export class Surface {
   // Draws {points, cells, lines}; points with a direction are arrow heads, and many are small.
   draw(picture, view) {
     const { points } = picture;
+    if (points && picture.cells?.column("color")) points.isBeforeCells = true;
     const isArrow = Boolean(points?.column("direction"));
     const room = Math.sqrt((this.canvas.width * this.canvas.height) / Math.max(points?.head.n ?? 0, 1));
     const size = (isArrow ? 1.8 : 1) * this.ratio * Math.max(1.5, Math.min(10, room / 3));
