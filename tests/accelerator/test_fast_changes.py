@@ -226,7 +226,8 @@ def test_what_is_required_comes_along(tmp_path: Path) -> None:
         w = package.Clinic()
         calls: tuple[Callable[[], Any], ...] = (
             *(partial(w.spawn, n, pulse={"z": n}) for n in (1, 1, 2)),
-            *(partial(w.spawn_patient, 1, pulse=row) for row in ({}, package.Pulse(3.0))),
+            partial(w.spawn_patient, 1, pulse={}),
+            partial(w.spawn_patient, 1, pulse=package.Pulse(3.0)),
             partial(w.spawn, 1, pulse={}, body={"x": 5}),
             partial(w.spawn, 1, pulse=None),
             partial(w.spawn, 1, pulse={"nonsense": 1}),
