@@ -260,7 +260,7 @@ def _report_key(
     message = f"{quote(name)} has {_key_text(cause, new)}, and had {_key_text(cause, old)}: {why}"
     written = diff.marks.written("archetypes") if cause == "in" else None
     mark = written or diff.marks.component(name, cause)
-    diff.add(code, message, mark, f"go back to {_key_text(key, old)}")
+    diff.add(code, message, mark, f"go back to {_key_text(cause, old)}")
 
 
 def _key_text(key: str, component: Document) -> str:
@@ -336,6 +336,7 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
             diff.add("E953", message, mark, f"go back to '{hook}: true'")
     if has_manager:
         _compare_networks(diff, old, new)
+        _compare_collections(diff, old, new)
     for what, change_text, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
         (
@@ -367,6 +368,26 @@ def _compare_indexes(diff: Comparison, old: Component, new: Component) -> None:
             message = f"{title} is indexed: data.{field.name} is read-only"
             hint = "leave 'index: true' out, or write it by setters and assignment"
             diff.add("E953", message, mark, hint)
+
+
+def _compare_collections(diff: Comparison, old: Component, new: Component) -> None:
+    """Report rows without owners that are collected no more."""
+    if new.owner != "none" or not _collects(old) or _collects(new):
+        return
+    former, present = diff.new.history.fields_of(new.name), {f.name for f in new.fields}
+    names = (find_present_name(name, present, former) for name in old.on_delete)
+    what, hint = "no 'on_delete'", "write it again, or change the code"
+    mark = diff.marks.component(new.name, "fields")
+    if new.on_delete:
+        what, hint = f"'destroy: {new.destroy}'", "go back to 'destroy: gc'"
+        mark = diff.marks.component(new.name, "destroy")
+    elif name := next(filter(None, names), ""):
+        mark = diff.marks.field(new.name, name)
+    diff.add("E953", f"{quote(new.name)} has {what}: collect is gone", mark, hint)
+
+
+def _collects(component: Component) -> bool:
+    return (component.owner, component.destroy) == ("none", "gc") and bool(component.on_delete)
 
 
 def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
@@ -435,6 +456,8 @@ def _compare_histories(diff: Comparison) -> None:
     for was, name in diff.components.items():
         fields = saved["components"][name]["fields"]
         _check_names(diff, "field", old.fields_of(was), new.fields_of(name), fields, name)
+    settings = old.fields_of(SETTINGS), new.fields_of(SETTINGS), saved.get(SETTINGS, {})
+    _check_names(diff, "setting", *settings)
     for was, name in diff.enums.items():
         members = saved["enums"][name]["members"]
         _check_names(diff, "member", old.members_of(was), new.members_of(name), members, name)
@@ -446,6 +469,7 @@ def _check_names(
     """Check the former names that the versions list; `owner`: the component or enum they are in."""
     for former, became in old.items():
         what, new_name = f"{kind} {quote(former)}", new.get(former, "")
+        listed = f"{SETTINGS}.{former}" if kind == "setting" else former
         if former in present:
             was, new_name = f"called {quote(became)} later" if became else "removed", former
             message = f"the {what} has the name of one that was {was}"
@@ -454,13 +478,13 @@ def _check_names(
             new_name = (find_present_name(became, present, new) if became else "") or ""
             if not new_name and kind == "enum":  # nothing is saved of an enum that is gone
                 continue
-            entry = f"'removed: [{former}]' in {quote(owner) if owner else 'the world'}"
+            entry = f"'removed: [{listed}]' in {quote(owner) if owner else 'the world'}"
             entry = f"'renamed_from: [{former}]' at {quote(new_name)}" if new_name else entry
             message = f"the former {what} is not listed any more"
             hint = f"write {entry} again, or values saved under it would be refused"
         elif not became and new_name:
             message = f"the {what} was removed, and {quote(new_name)} is renamed from it"
-            again = f"write 'removed: [{former}]' again"
+            again = f"write 'removed: [{listed}]' again"
             hint = f"{again}; old values would become part of {quote(new_name)}"
         else:
             continue
@@ -473,6 +497,8 @@ def _mark_of_name(marks: NewerMarks, kind: str, owner: str, name: str) -> Mark:
         return marks.component(name) if name else marks.written("removed") or marks.nowhere
     if kind == "enum":
         return marks.enum(name)
+    if kind == "setting":
+        return marks.world(f"{SETTINGS}.{name}") if name else marks.world("removed", SETTINGS)
     if kind == "field":
         return marks.field(owner, name) if name else marks.component(owner, "removed")
     return marks.enum(owner, f"values.{name}") if name else marks.enum(owner, "removed")

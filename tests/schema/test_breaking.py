@@ -344,6 +344,7 @@ NETWORKS: list[Case] = [
         "links that go at once",
         component("owner: none\n", x="{type: entity, on_delete: clear}"),
         component("owner: none\ndestroy: callback\n", x="{type: entity, on_delete: cascade}"),
+        code="E953:6",
     ),
 ]
 
