@@ -546,5 +546,7 @@ def _result_types(reductions: Iterable[Reduction]) -> dict[str, str]:
         is_float = reduction.function in FLOAT_REDUCTIONS or (
             reduction.function != "count" and reduction.program.value.type.is_float
         )
-        types[reduction.name] = "float" if is_float else "int"
+        shape = () if reduction.function == "count" else reduction.program.value.type.shape
+        sizes = f"[{', '.join(map(str, shape))}]" if shape else ""
+        types[reduction.name] = ("float" if is_float else "int") + sizes
     return types
