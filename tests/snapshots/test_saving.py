@@ -194,6 +194,16 @@ def test_attributes_of_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Town.load(w.to_bytes(codecs=codecs), codecs=codecs).large == repr(w.large)
 
 
+def test_bools_of_array_attributes_are_looked_at_as_bytes() -> None:
+    w = package.World()
+    w.seen = np.array([[0, 1], [2, 0]], np.uint8).view(np.bool_)
+    loaded = package.World.load(w.to_bytes(codecs={"*": None}), codecs={"*": None})
+    assert loaded.seen.view(np.uint8).tolist() == [[0, 1], [1, 0]]
+    w.seen, w.once = np.array([[True, False], [True, True]]), np.array(True)
+    w = package.World.load(w.to_bytes(codecs={"*": None}), codecs={"*": None})
+    assert (w.seen.tolist(), w.once.tolist()) == ([[True, False], [True, True]], True)
+
+
 def test_attributes_may_have_any_name_that_python_takes() -> None:
     w = Town()
     for name in ("ünit", "℘", "a·b", "x̄"):

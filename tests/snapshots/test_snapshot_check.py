@@ -207,6 +207,16 @@ def test_bools_are_looked_at_as_bytes() -> None:
     refused(saved, r"^body\.flag\[2\]: 2 is no bool; verify=False loads it all the same$")
 
 
+def test_bools_of_arrays_are_too() -> None:
+    saved = town()
+    saved.state["arrays"] = ["seen", "once"]
+    arrays(saved)["world.once"] = np.array(True)
+    arrays(saved)["world.seen"] = seen = np.zeros((2, 3), np.bool_)
+    check(saved)
+    seen.view(np.uint8)[1, 1] = 2
+    refused(saved, r"^world\.seen\[4\]: 2 is no bool; verify=False loads it all the same$")
+
+
 def test_characters_of_two_rows_make_none_together() -> None:
     saved = town()
     label = arrays(saved)["body.label"]

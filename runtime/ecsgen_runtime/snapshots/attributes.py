@@ -59,7 +59,10 @@ def saved_attributes(
             plain[attribute] = value
         elif type(value) is np.ndarray and value.dtype in NAMES:
             arrays.append(attribute)
-            parts.append(single(column, np.asarray(value, order="C")))
+            cells = np.asarray(value, order="C")
+            if cells.dtype == np.bool_:
+                cells = cells.view(np.uint8) != 0  # whatever bytes are behind them
+            parts.append(single(column, cells))
         elif _is_generator(value):
             generators[attribute] = _as_json(value.bit_generator.state)
         elif OTHERS not in codecs:

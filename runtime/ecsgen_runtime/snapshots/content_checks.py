@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import EntityArray, RowArray
+from .cell_types import CellType
 from .document_checks import (
     RNG_WORDS,
     check_room,
@@ -17,7 +19,15 @@ from .document_checks import (
     check_tensors,
     field_tensors,
 )
-from .documents import Document, SnapshotContent, parsed_json, state_key, with_settings
+from .documents import (
+    ARRAYS,
+    ATTRIBUTE,
+    Document,
+    SnapshotContent,
+    parsed_json,
+    state_key,
+    with_settings,
+)
 from .entity_table import EntityTable
 from .policy_rules import check_unique, policies_of
 from .reading import SnapshotFile
@@ -147,6 +157,9 @@ def checked_documents(
     return saved
 
 
+_WAY_OUT: Final = "; verify=False loads it all the same"
+
+
 def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
     """Refuse what cannot be true of the tensors; the documents are checked already."""
     known = saving.ENTITIES(saved)
@@ -164,7 +177,7 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
             for rules in policies_of(component, saving.POLICIES):
                 if rules.check is not None:
                     rules.check(rows)
-        check_field_cells(saved, component, "; verify=False loads it all the same")
+        check_field_cells(saved, component, _WAY_OUT)
         for tensor, column in field_tensors(saved, component):
             if column.type.base == "object" and tensor in saved.arrays:
                 check_lengths(saved, tensor)
@@ -177,6 +190,11 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
         tensor = "archetypes.entity"
         known.check_owners(tensor, living=True, may_be_holes=False)
         known.check_once(tensor, saved.arrays[tensor])
+    for name in saved.state.get(ARRAYS, []):
+        tensor = ATTRIBUTE + name
+        if saved.arrays[tensor].dtype == np.bool_:
+            cells = replace(saved, arrays={tensor: saved.arrays[tensor].reshape(-1)})
+            check_cells(cells, tensor, CellType("bool", "bool"), None, _WAY_OUT)
 
 
 def check_field_cells(saved: SnapshotContent, component: Document, way_out: str) -> None:
