@@ -262,6 +262,14 @@ def test_the_whole_reserve_of_the_largest_manager_costs_nothing_at_once() -> Non
         assert world.vast.data.a.tolist() == [[3.0] * 16]
 
 
+def test_more_ids_than_rows_are_a_capacity_error(large: Any) -> None:
+    world = large.World()
+    for count in (BIG + 1, 1 << 40):
+        with pytest.raises(CapacityError, match="are all that is reserved"):
+            world.pool.create_many(count)
+    assert (len(world.pool), world.pool.data.allocated) == (0, BIG)
+
+
 def test_no_address_space_is_a_capacity_error() -> None:
     with pytest.raises(CapacityError, match="4611686018427387904 rows of 8 bytes"):
         reserve_pages(8, 1 << 62)

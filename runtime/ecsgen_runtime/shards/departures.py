@@ -423,7 +423,7 @@ def _bookkeeping(
     if isinstance(manager, WithForeignIds):
         yield columns["~id"], manager.ids_in(rows)
     if isinstance(manager, Partition):
-        yield columns["~active"], rows < manager.data._n_active
+        yield columns["~active"], rows < manager.data.n_active
     if isinstance(manager, Hierarchy):
         data = manager.data
         positions = np.full(data.n, NIL, np.uint32)

@@ -190,6 +190,10 @@ class Rows(ColumnsBase):
         """Return the capacity that `count` more instances need."""
         return self._n + count
 
+    def _check_room(self, rows: int) -> None:
+        """Raise CapacityError for more rows than there can ever be."""
+        round_up_rows(rows)
+
     def _new_buffer(self, capacity: int) -> NDArray[np.uint8]:
         return allocate(self.ROW_BYTES, capacity)
 

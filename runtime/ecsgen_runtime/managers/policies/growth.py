@@ -79,12 +79,16 @@ class ReservedRows(Rows):
     def _new_objects(self, capacity: int) -> NDArray[np.object_]:
         return untouched_objects(capacity)
 
+    def _check_room(self, rows: int) -> None:
+        if rows > self._allocated:
+            raise CapacityError(
+                f"{self.MANAGER} is full: {self._allocated} rows are all that is reserved"
+            )
+
     def _allocate(
         self, capacity: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
-        raise CapacityError(
-            f"{self.MANAGER} is full: {self._allocated} rows are all that is reserved"
-        )
+        self._check_room(capacity)
 
     def lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
         self.reserve_rows(rows)

@@ -447,6 +447,7 @@ class Unowned(IdMethods):
         columns = self._convert(count, arguments)
         if self._locks:
             self._raise_if_locked()
+        self.data._check_room(self.data.capacity_for(count))
         nobody = np.zeros(count, np.uint64)
         return self.create_checked(nobody, columns, tuple(arguments.values()))
 
