@@ -300,6 +300,9 @@ def _compare_world_calls(diff: Comparison) -> None:
     ):
         marks = {name: diff.marks.world(f"{key}.{name}", key) for name in texts[0]}
         _compare_texts(diff, what, _TAKES, *texts, marks)
+    for kernel in _lost_rows(old.world.kernels, new.world.kernels, old.by_name, new.by_name):
+        mark = diff.marks.world(f"kernels.{kernel}", "kernels")
+        diff.changed(f"the kernel {quote(kernel)} of the world takes no 'rows' any more", mark)
     _compare_tables(diff, _tables_of(old), _tables_of(new))
     if asks_for_time(old.world) and not has_time(new.world):
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
@@ -337,6 +340,10 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     if has_manager:
         _compare_networks(diff, old, new)
         _compare_collections(diff, old, new)
+        if old.space is not None and new.space is None and new.grid is None:
+            message = f"{quote(name)} has no space: near and wrap are gone"
+            mark = diff.marks.component(name, "fields")
+            diff.add("E953", message, mark, "put it back, or change the code")
     for what, change_text, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
         (
@@ -349,6 +356,9 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     ):
         marks = {method: diff.marks.method(name, method, key) for method in was}
         _compare_texts(diff, f"the {what} {{}} of {quote(name)}", change_text, was, is_, marks)
+    for kernel in _lost_rows(old.kernels, new.kernels):
+        mark = diff.marks.method(name, kernel, "kernels")
+        diff.changed(f"the kernel {quote(kernel)} of {quote(name)} takes no 'rows' any more", mark)
 
 
 def _compare_indexes(diff: Comparison, old: Component, new: Component) -> None:
@@ -506,6 +516,23 @@ def _mark_of_name(marks: NewerMarks, kind: str, owner: str, name: str) -> Mark:
 
 def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, str]:
     return {kernel.name: ", ".join(_arguments(kernel).values()) for kernel in kernels}
+
+
+def _lost_rows(
+    old: Iterable[Kernel],
+    new: Iterable[Kernel],
+    old_components: Container[str] = (),
+    new_components: Container[str] = (),
+) -> list[str]:
+    """Return the kernels of both versions that took `rows=` in the old one alone."""
+    taking = {kernel.name for kernel in old if _takes_rows(kernel, old_components)}
+    losing = [kernel.name for kernel in new if not _takes_rows(kernel, new_components)]
+    return [name for name in losing if name in taking]
+
+
+def _takes_rows(kernel: Kernel, components: Container[str]) -> bool:
+    is_of_one = not kernel.over or kernel.over in components
+    return is_of_one and not kernel.program.runs_by_level
 
 
 def _schedules_of(project: Project) -> dict[str, str]:
