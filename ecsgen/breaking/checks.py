@@ -325,6 +325,13 @@ def _compare_tables(
         _compare_texts(diff, what, "is '{}', and was '{}'", columns, new[name], marks)
 
 
+_MEMBERS: Final[Sequence[tuple[Callable[[Component], bool], str, str]]] = (
+    (lambda c: c.space is not None, "has no space: near and wrap are gone", "fields"),
+    (lambda c: bool(c.settings), "reads no settings: its own are gone", "kernels"),
+)
+"""What managers have because of what is in their schemas, and the key at which it would be."""
+
+
 def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     """Report changes of what code calls on a component: hook, kernels, reductions."""
     if diff.old.project is None or diff.new.project is None:
@@ -340,10 +347,11 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
     if has_manager:
         _compare_networks(diff, old, new)
         _compare_collections(diff, old, new)
-        if old.space is not None and new.space is None and new.grid is None:
-            message = f"{quote(name)} has no space: near and wrap are gone"
-            mark = diff.marks.component(name, "fields")
-            diff.add("E953", message, mark, "put it back, or change the code")
+        for has, why, key in _MEMBERS:
+            if has(old) and not has(new) and new.grid is None:
+                mark = diff.marks.component(name, key, "kernels", "fields")
+                hint = "put it back, or change the code"
+                diff.add("E953", f"{quote(name)} {why}", mark, hint)
     for what, change_text, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
         (
