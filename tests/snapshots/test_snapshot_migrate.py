@@ -149,6 +149,21 @@ def test_all_that_is_gone_is_refused_at_once_with_the_drop_that_loads() -> None:
     assert "body.tag" in refused(old, now, drop=["old_thing", "body.mood", "Mode.sleep"])
 
 
+def test_a_member_that_is_gone_is_found_in_cold_cells_that_are_not_stored() -> None:
+    mode = "x: f32, mode: {{type: 'Mode[2]', default: {0}, tags: [cold]}}"
+    cold, rest = "cold: indirect\n", "---\nenum: Mode\nvalues: [idle, sleep, run]\n"
+    old = filled(body(mode.format("[run, sleep]"), cold, rest=rest), 3)
+    old.body.set_mode(0, (0, 0))
+    now = body(mode.format("idle"), cold, rest="---\nenum: Mode\nvalues: [idle, sleep]\n")
+    assert refused(old, now).startswith("not in the schemas: Mode.run (body.mode[1]); to keep it, ")
+    new = loaded(old, now, drop=["Mode.run"])
+    assert [new.body.mode(row) for row in range(3)] == [(0, 0), (0, 1), (0, 1)]
+    old.body.data.cold.mode = 0
+    for row in (1, 2):
+        old.body.set_mode(row, (1, 1))
+    assert loaded(old, now).body.mode(2) == (1, 1)  # no cell has it
+
+
 def test_what_keeps_a_value_is_said_before_what_loses_it() -> None:
     """A new name that may be the old one is named if there is one alone, as by `breaking`."""
     rest = (

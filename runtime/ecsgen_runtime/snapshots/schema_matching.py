@@ -333,30 +333,33 @@ def _match_members(names: SchemaMatch, now: str, old: OldComponent) -> None:
         change = names.change(now, name, former)
         was, is_, _ = change
         if (was.base, was.target) == (is_.base, is_.target):
-            for member, row in _lost_members(old, former, change):
+            for member, cell in _lost_members(old, former, change):
                 before, after, target = was.members, is_.members, is_.target
                 keeping = _renamed(names, "members", member, before, after, int, target)
-                removed = RemovedName(keeping, f"{old.tensor(former)}[{row}]")
+                removed = RemovedName(keeping, cell)
                 names.unknown.setdefault(f"{target}.{member}", removed)
 
 
-def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator[tuple[str, int]]:
-    """Yield members that are not known any more, each with a row that has it."""
+def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator[tuple[str, str]]:
+    """Yield members that are not known any more, each with the name of a cell that has it."""
+    is_of_flags, stored = change.old.base == "flags", old.stored(field)
     for member, number in change.old.members.items():
-        if member in change.names:
+        if member in change.names or (is_of_flags and number.bit_count() != 1):
             continue
-        cells = old.stored(field)
-        if change.old.base == "flags":
-            if number.bit_count() != 1:
-                continue
-            has_member = cells & cells.dtype.type(number) != 0
-        else:
-            has_member = cells == number
-        rows_with_member = np.asarray(has_member.any(axis=tuple(range(1, has_member.ndim))))
+        has_member = _rows_with(number, stored, is_of_flags)
         if old.used is not None:
-            rows_with_member[old.owners == 0] = False
-        if rows_with_member.any():
-            yield member, int(rows_with_member.argmax())
+            has_member[old.owners == 0] = False
+        if has_member.any():
+            yield member, f"{old.tensor(field)}[{int(has_member.argmax())}]"
+        elif len(stored) < old.n and _rows_with(number, old.default_of(field)[None], is_of_flags):
+            with_default = np.delete(np.arange(old.n), old.column("cold.row"))
+            yield member, f"{old.module}.{field}[{with_default[0]}]"
+
+
+def _rows_with(number: int, cells: NDArray[Any], is_of_flags: bool) -> NDArray[np.bool_]:
+    """Return which rows have a member in a cell."""
+    is_member = cells & cells.dtype.type(number) != 0 if is_of_flags else cells == number
+    return np.asarray(is_member.any(axis=tuple(range(1, is_member.ndim))))
 
 
 def _renamed(
