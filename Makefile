@@ -103,7 +103,8 @@ ifeq ($(BROWSER),)
 	$(GET_BROWSER)
 endif
 
-# Before each commit: is generated/ what the schemas make, and is the subject `area: subject`?
+# Before each commit: is generated/ what the schemas make, are the words plain, and is the subject
+# `area: subject`?
 hooks: $(READY)
 	git config core.hooksPath .githooks
 

@@ -329,7 +329,7 @@ _MEMBERS: Final[Sequence[tuple[Callable[[Component], bool], str, str]]] = (
     (lambda c: c.space is not None, "has no space: near and wrap are gone", "fields"),
     (lambda c: bool(c.settings), "reads no settings: its own are gone", "kernels"),
 )
-"""What managers have because of what is in their schemas, and the key at which it would be."""
+"""Parts of managers that schemas ask for, what is said where they are gone, and at which key."""
 
 
 def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
