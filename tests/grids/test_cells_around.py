@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.grids import stencils
 from ecsgen_runtime.kernels.grids.grid_layout import GridLayout
 from ecsgen_runtime.kernels.grids.stencils import Stencil
 
@@ -35,3 +38,11 @@ def test_columns_around_have_memory_of_their_own_as_long_as_they_are_used() -> N
 def test_numpy_asks_about_whole_blocks() -> None:
     kernels = load(TOPICS["cells_around"]).components[0].kernels
     assert [kernel.name for kernel in kernels if loop_reasons(kernel.program)] == ["ask_each"]
+
+
+def test_memory_is_given_back_at_exit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    free: list[Any] = []
+    loan = stencils._Loan(free, (3,), np.dtype(np.float64))
+    monkeypatch.setattr(stencils, "_MOST_KEPT", None)  # as modules are then
+    del loan
+    assert [array.shape for array in free] == [(3,)]

@@ -27,10 +27,12 @@ class _Loan:
     """An array of which others take views; it is given back when no one has the loan."""
 
     def __init__(self, free: list[NDArray[Any]], shape: Sequence[int], kind: np.dtype[Any]) -> None:
+        self._is_kept = False  # without memory for the array it ends at once
         self._free, self.array = free, free.pop() if free else np.empty(shape, kind)
+        self._is_kept = self.array.nbytes <= _MOST_KEPT  # at exit the module may be gone first
 
     def __del__(self) -> None:
-        if self.array.nbytes <= _MOST_KEPT:
+        if self._is_kept:
             self._free.append(self.array)
 
 
