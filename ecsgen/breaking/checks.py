@@ -533,14 +533,9 @@ def _lost_rows(
     new_components: Container[str] = (),
 ) -> list[str]:
     """Return the kernels of both versions that took `rows=` in the old one alone."""
-    taking = {kernel.name for kernel in old if _takes_rows(kernel, old_components)}
-    losing = [kernel.name for kernel in new if not _takes_rows(kernel, new_components)]
+    taking = {kernel.name for kernel in old if kernel.takes_rows(old_components)}
+    losing = [kernel.name for kernel in new if not kernel.takes_rows(new_components)]
     return [name for name in losing if name in taking]
-
-
-def _takes_rows(kernel: Kernel, components: Container[str]) -> bool:
-    is_of_one = not kernel.over or kernel.over in components
-    return is_of_one and not kernel.program.runs_by_level
 
 
 def _schedules_of(project: Project) -> dict[str, str]:

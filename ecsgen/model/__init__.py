@@ -6,7 +6,7 @@ compares and prints by content alone (marks are left out), so `repr` is a stable
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -152,6 +152,11 @@ class Kernel:
     def method(self) -> str:
         """The name of its method, which only schedules call if it assigns a setting for them."""
         return f"_{self.name}" if self.over == SETTINGS else self.name
+
+    def takes_rows(self, components: Container[str]) -> bool:
+        """Return True if a call can name rows: those of one of these components, in any order."""
+        is_of_one = not self.over or self.over in components
+        return is_of_one and not self.program.runs_by_level
 
 
 class ScheduleEntry(NamedTuple):

@@ -106,8 +106,7 @@ class KernelMethod(ABC):
     @property
     def takes_rows(self) -> bool:
         """True if a call can name rows: those of one component, in any order."""
-        is_of_one = not self.kernel.over or self.kernel.over in self.source.components
-        return is_of_one and not self._program.runs_by_level
+        return self.kernel.takes_rows(self.source.components)
 
     @property
     def manager(self) -> str:
