@@ -34,9 +34,11 @@ def list_keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
     return tuple(key for policy in list_policies() for key in policy.keys if key.of == of)
 
 
-def field_words(spec: object) -> list[tuple[str, str]]:
-    """Return the keys of policies in a field's document, each with a word for such fields."""
-    return [(key.name, key.is_what) for key in set_keys(list_keys("field"), spec)]
+def field_words(spec: object, of_cells: bool = False) -> list[tuple[str, str]]:
+    """Return the keys of policies in a field's document, each with a word for such fields;
+    `of_cells`: those alone that fields of cells cannot have."""
+    keys = [key for key in set_keys(list_keys("field"), spec) if not (of_cells and key.suits_cells)]
+    return [(key.name, key.is_what) for key in keys]
 
 
 def max_rows(component: Component) -> int:

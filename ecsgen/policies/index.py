@@ -22,6 +22,7 @@ KEY: Final[Key[bool]] = Key(
     help="`rows_of_<field>` and `rows_of_<field>_many` find the rows that have a value. "
     "`data.<field>` is read-only; setters, assignment and kernels write it.",
     adjective="indexed",
+    suits_cells=True,
     reject=_reject,
     refusal="E525",
     methods=("rows_of_{x}", "rows_of_{x}_many"),

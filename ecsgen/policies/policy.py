@@ -203,6 +203,8 @@ class Key(Generic[T]):
     methods: tuple[str, ...] = ()
     """Methods of managers for a field `x`, such as `find_{x}`."""
     method_is: str = ""
+    suits_cells: bool = False
+    """True if fields of cells may have it."""
     is_attribute: bool = False
     """True if fields have an attribute for it, because it guards no writes."""
 

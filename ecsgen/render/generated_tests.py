@@ -105,7 +105,7 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
 
 def _policies(code: ComponentCode) -> frozenset[str]:
     """Return the policies of a component that have tests, or may have some."""
-    if code.is_fixed:
-        return frozenset({"cells"})
     names = {part.name for part in code.features}
+    if code.is_fixed:
+        return frozenset({"cells", *({"index"} & names)})
     return frozenset({*names, code.component.destroy} if code.is_owned else names)

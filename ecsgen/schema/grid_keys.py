@@ -61,7 +61,7 @@ def _check_cell_fields(draft: Declaration[ComponentSpec]) -> None:
         if name in ("offset", "distance"):
             _report_taken(draft, name, f"neighbours have {quote(name)}")
     for name, form in draft.spec.long_fields.items():
-        for key, word in field_words(form):
+        for key, word in field_words(form, of_cells=True):
             message = f"the field {quote(name)} of cells cannot be {word}"
             draft.report("E518", message, draft.key_mark("fields", name, key))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import deepcopy
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,13 @@ class CellsCases(Cases):
         """Return a manager with seven cells along the first axis, and two along others."""
         axes = len(self.subject.manager().grid.shape)
         return None, self.subject.manager(shape=(7, 2, 2)[:axes])
+
+    def filled(self, count: int) -> tuple[None, Any, list[int]]:
+        """Return a manager with sample k in cell k, of the first ones, and their ids."""
+        _, m = self.new()
+        for row, field in product(range(count), self.subject.fields):
+            getattr(m, f"set_{field.name}")(row, field.sample(row))
+        return None, m, m.id_of_many(np.arange(count)).tolist()
 
     def test_all_cells_are_there(self) -> None:
         for m in (self.subject.manager(), self.new()[1]):

@@ -116,6 +116,9 @@ def test_it_runs_or_says_that_it_does_not(
     assert w.room.n_active == 2
     with pytest.raises(dust.StaleEntityError, match="is not alive"):
         w.mote.create(motes[3])
+    if hasattr(w, "patch"):
+        w.patch.set_height(3, 7)
+        assert w.patch.rows_of_height(7).tolist() == [3]
     w.save(tmp_path / "dust.snap")
     loaded = (dust.World.load(tmp_path / "dust.snap"), pickle.loads(pickle.dumps(w)))
     next_one = w.spawn(1, mote={}).tolist()

@@ -47,6 +47,19 @@ fields: {team: {type: u8, index: true}}
 component: Place
 fields: {x: f32}
 ---
+component: Patch
+grid: {shape: [15, 20], wrap: true}
+fields: {height: {type: i16, index: true}, wet: {type: bool, index: true}}
+kernels:
+  dry: {steps: [wet = false]}
+  flow: {near: 1, steps: [height = max(other.height)]}
+  dig: {turns: random, near: 1, steps: ["max_by(other, other.height).height -= 1"]}
+---
+component: Mole
+on: at
+fields: {at: id<Patch>}
+kernels: {heap: {steps: [at.height += 3, at.wet = true]}}
+---
 world: Town
 entity: {min_free: 0}
 groups: {movers: [Unit, Place]}
@@ -74,6 +87,8 @@ def town(package: ModuleType) -> Any:
     es = world.spawn(N, unit={"team": teams, "badge": np.arange(N)}, post={"level": teams})
     world.link.create_many(es, team=teams, of=es[::-1])
     world.dot.create_many(N, team=teams)
+    world.patch.data.height = teams
+    world.mole.create_many(es[::2], at=world.patch.id_of_many(np.arange(N)[::2]))
     assert all_found(world)
     return world
 
@@ -97,6 +112,7 @@ def found(manager: Any, field: str) -> bool:
 def all_found(world: Any) -> bool:
     fields = [(world.unit, "team"), (world.unit, "friend"), (world.post, "level")]
     fields += [(world.link, "team"), (world.dot, "team")]
+    fields += [(world.patch, "height"), (world.patch, "wet")]
     return all(found(manager, field) for manager, field in fields)
 
 
@@ -163,6 +179,13 @@ WRITES: dict[str, Write] = {
     "shrinking": lambda w: (w.unit.destroy_many(range(100)), w.unit.shrink_to_fit()),
     "joining a group": lambda w: w.place.create_many(w.unit.data.entity[50:60].copy()),
     "a group": lambda w: (WRITES["joining a group"](w), w.movers.unit.__setattr__("team", 7)),
+    "a setter of cells": lambda w: w.patch.set_height(5, 7),
+    "a cell": lambda w: setattr(w.patch[w.patch.id_of(3)], "height", 7),
+    "a column of cells": lambda w: setattr(w.patch.data, "wet", w.patch.data.height == 1),
+    "a kernel of cells": lambda w: (w.mole.heap(), w.patch.dry()),
+    "a kernel of strips": lambda w: w.patch.flow(),
+    "a kernel that writes others": lambda w: w.patch.dig(),
+    "messages to cells": lambda w: w.mole.heap(),
     "sorting a group": lambda w: (WRITES["a group"](w), w.movers.sort("unit", "badge")),
 }
 
@@ -170,6 +193,7 @@ WRITES: dict[str, Write] = {
 @pytest.mark.parametrize("how", WRITES)
 def test_rows_are_found_after(town: Any, how: str) -> None:
     town.unit.set_team(9, 7)  # noted beside the sorted rows
+    town.patch.set_height(9, 7)
     WRITES[how](town)
     assert all_found(town)
 
@@ -189,8 +213,9 @@ def test_kernels_that_write_nothing_indexed_keep_the_order(town: Any) -> None:
 def test_copies_have_indexes_of_their_own(town: Any, copy: Callable[[Any], Any]) -> None:
     twin = copy(town)
     assert all_found(twin)
-    twin.unit.set_team(0, 7)
-    town.unit.set_team(1, 7)
+    for world, row in ((twin, 0), (town, 1)):
+        world.unit.set_team(row, 7)
+        world.patch.set_height(row, 7)
     assert all_found(twin)
     assert all_found(town)
 

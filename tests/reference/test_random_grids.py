@@ -104,7 +104,7 @@ TYPED = """\
 
 component: Patch
 grid: {shape: [5, 4]}
-fields: {who: entity, k: i64, way: "id<Patch>[2]"}
+fields: {who: entity, k: {type: i64, index: true}, way: "id<Patch>[2]"}
 ---
 component: Sheep
 on: cell

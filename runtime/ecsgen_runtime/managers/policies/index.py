@@ -19,7 +19,7 @@ from ...tables.columns import Rows, used_among, used_rows
 from ...tables.placement import joined_ranges
 from ...values.array_coercion import is_array_like
 from ...values.field_types import Field
-from ..manager import Manager
+from ..manager import BaseManager
 
 _MIN_NOTED: Final = 64
 """Rows that may be noted beside any number of sorted ones."""
@@ -247,7 +247,7 @@ class IndexedRows(Rows):
         index.column[rows] = cells
 
 
-class Indexed(Manager):
+class Indexed(BaseManager):
     """A manager that finds rows by the values of some fields."""
 
     __slots__ = NO_SLOTS
