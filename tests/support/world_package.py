@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from ecsgen import schema
+from ecsgen import fingerprint, schema
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics, format_text
+from ecsgen.files.transaction import lock_output
 from ecsgen.model import Project
 from ecsgen.render import texts
 from ecsgen.source.schema_roots import SchemaRoot
@@ -59,6 +61,24 @@ def sources(
     return texts(project, options)
 
 
+@cache
+def _generator() -> str:
+    return fingerprint.generator()
+
+
+def _rendered(text: str, backend: Backend, runtime: Runtime) -> dict[str, str]:
+    """Return the text of each file of a schema's package, from the first process that wants it of
+    those that share the temporary folder."""
+    key = fingerprint.digest(repr((text, backend, runtime, _generator())).encode())
+    file = Path(gettempdir()) / "rendered" / key / "texts.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with lock_output(file, lambda: None):
+        if not file.exists():
+            file.write_text(json.dumps(sources(load(text), backend, runtime)), encoding="utf-8")
+        texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return texts
+
+
 _IMPORTED: dict[str, tuple[str, Backend, Runtime, bool]] = {}
 
 
@@ -82,7 +102,7 @@ def world_package(
     if backend == "numba":
         keep_no_machine_code()
     folder = Path(mkdtemp())
-    for path, source in sources(load(text), backend, runtime).items():
+    for path, source in _rendered(text, backend, runtime).items():
         file = folder / name / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source, encoding="utf-8")
