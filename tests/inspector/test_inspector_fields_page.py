@@ -188,9 +188,7 @@ def test_records_and_pictures_of_charts(seen: tuple[Page, Any]) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(390, 800), (900, 700), (1600, 1000)])
-def test_sizes_and_themes(
-    browser: Browser, theme: Any, size: tuple[int, int], tmp_path: Any
-) -> None:
+def test_sizes_and_themes(browser: Browser, theme: Any, size: tuple[int, int]) -> None:
     world = World()
     rng = np.random.default_rng(1)
     places = rng.random((10_000, 2)) * (100, 60)
@@ -211,7 +209,6 @@ def test_sizes_and_themes(
     )
     assert drawn > 2000
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    page.screenshot(path=tmp_path / "page.png")  # kept if the test fails
     context.close()
     running.close()
     assert failures == []

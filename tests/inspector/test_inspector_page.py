@@ -88,7 +88,7 @@ def shown() -> Iterator[Ticking]:
 
 
 @pytest.fixture
-def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
+def page(browser: Browser, shown: Ticking) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     context.set_default_timeout(30_000)
     expect.set_options(timeout=30_000)
@@ -97,7 +97,6 @@ def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.extend([message.text] if is_wrong(message) else []))
     yield page
-    page.screenshot(path=tmp_path / "page.png")  # kept if the test fails
     context.close()
     assert wrong == []
 
