@@ -13,20 +13,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
 import ecsgen_runtime
 from ecsgen_runtime import exported
 
-from ecsgen.config import BACKENDS
 from ecsgen.render.text.library_imports import INSTALLED_LIBRARY
 from tests.support.generated_package import shipped
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LISTED: Final = ROOT / "tests" / "interface.txt"
-SCHEMAS: Final = ("tests/sharded.yaml", "tests/more_policies.yaml", "tests/compiled.yaml")
+SCHEMAS: Final = (
+    *(("tests/sharded.yaml", True), ("tests/more_policies.yaml", True)),
+    ("tests/compiled.yaml", False),
+)
+"""Those that are not shipped, and whether kernels that are compiled use all cores."""
 
 
 def listing() -> str:
@@ -38,12 +42,11 @@ def listing() -> str:
 
 
 def generated() -> list[ast.Module]:
-    """Return the modules of packages that have every policy, with each backend; those that are the
-    same with both once."""
-    texts = [(ROOT / path).read_text("utf-8") for path in SCHEMAS]
-    projects = [shipped(), *map(load, texts)]
-    packages = [sources(project, backend) for project in projects for backend in BACKENDS]
-    packages += [sources(load(text, is_parallel=True), "numba") for text in texts]
+    """Return the modules of packages that have every policy, with each backend and for one core or
+    several; those that are the same with both once."""
+    texts = [((ROOT / path).read_text("utf-8"), is_parallel) for path, is_parallel in SCHEMAS]
+    packages = [sources(project) for project in (shipped(), *(load(text) for text, _ in texts))]
+    packages += [sources(project, "numba") for project in (shipped(), *starmap(load, texts))]
     return [
         ast.parse(text)
         for text in {
