@@ -33,7 +33,7 @@ _PATIENT = settings(
 )
 # A failure is about the change at hand, and there are many machines: the soak tries more.
 _REPEATABLE = settings(_PATIENT, derandomize=True, database=None)
-settings.register_profile("repeatable", _REPEATABLE, max_examples=15)
+settings.register_profile("repeatable", _REPEATABLE, max_examples=10)
 settings.register_profile("soak", _REPEATABLE, max_examples=300)
 settings.register_profile("explore", _PATIENT)
 settings.load_profile("repeatable")
