@@ -56,6 +56,21 @@ def test_a_manager_does_as_the_model(layout: tuple[int, int, int]) -> None:
 SETTINGS = settings(max_examples=examples(10), stateful_step_count=40, deadline=None)
 
 
+def test_indices_that_no_memory_lets_go_are_retired(monkeypatch: pytest.MonkeyPatch) -> None:
+    entities = manager(index_bits=2, min_free=0)
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    reserved = entities.reserve_handles(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(entities), "free_handles", fail)
+        entities.drop_reserved(reserved)
+    entities.create()
+    with pytest.raises(CapacityError, match="no index left, 3 are retired"):
+        entities.create()
+
+
 def test_errors_name_the_position() -> None:
     entities = manager()
     es = entities.create_many(5).tolist()

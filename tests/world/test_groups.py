@@ -233,6 +233,15 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
 
+@pytest.mark.parametrize("leaves", ["position", "velocity"])
+def test_both_members_count_that_a_row_leaves(leaves: str) -> None:
+    w = game()
+    es = bodies(w, 3)
+    versions = w.position.version, w.velocity.version
+    getattr(w, leaves).remove(es[2])  # the last one, so that no row moves
+    assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
+
+
 def test_a_swap_in_full_buffers_needs_no_spare_row() -> None:
     w = game()
     es = bodies(w, 62, extra=1)
