@@ -77,7 +77,13 @@ class GroupRules(WorldTests, RuleBasedStateMachine):
             part = getattr(group, module)
             assert part.n == group.n
             assert rows_of[: group.n] == group.entity.tolist() == part.entity.tolist()
+            self.check_objects(getattr(w, module).data)
         assert set(group.entity.tolist()) == common
+
+    def check_objects(self, data: Any) -> None:
+        """Check that rows that are not in use hold no objects: these would never end."""
+        for name in data.OBJECTS:
+            assert set(getattr(data, name)[data.n :].tolist()) <= {None}
 
     @initialize()
     def begin(self) -> None:

@@ -234,12 +234,15 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("leaves", ["position", "velocity"])
-def test_both_members_count_that_a_row_leaves(leaves: str) -> None:
+def test_both_members_count_that_rows_leave(leaves: str) -> None:
     w = game()
-    es = bodies(w, 3)
-    versions = w.position.version, w.velocity.version
-    getattr(w, leaves).remove(es[2])  # the last one, so that no row moves
-    assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
+    es = bodies(w, 4)
+    member = getattr(w, leaves)
+    # The last ones, so that no row moves.
+    for change in (partial(member.remove, es[3]), partial(member.remove_many, es[1:3])):
+        versions = w.position.version, w.velocity.version
+        change()
+        assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
 
 
 def test_a_swap_in_full_buffers_needs_no_spare_row() -> None:
