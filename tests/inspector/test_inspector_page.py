@@ -49,7 +49,7 @@ class Ticking:
         self.world = world
         self.inspector = serve(world, **options)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
