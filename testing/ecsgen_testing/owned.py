@@ -118,8 +118,8 @@ class OwnedRules(ManagerStateMachine):
         self.move_to_dead(chosen)
 
     @precondition(lambda self: any(entity in self.lists for entity in self.alive))
-    @rule(data=st.data())
-    def successors_come(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), at_once=st.booleans())
+    def successors_come(self, data: st.DataObject, at_once: bool) -> None:
         """Destroy owners, and give instances to all or some of their successors."""
         owners = [entity for entity in self.alive if entity in self.lists]
         chosen = data.draw(self.some(owners))
@@ -127,7 +127,12 @@ class OwnedRules(ManagerStateMachine):
         self.move_to_dead(chosen)
         successors = self.new_owners(len(chosen))
         lucky = successors[: data.draw(st.integers(0, len(successors)))]
-        self.all_arrive(lucky, [self.subject.sample(k) for k in range(len(lucky))])
+        samples = [self.subject.sample(k) for k in range(len(lucky))]
+        if at_once:
+            self.all_arrive(lucky, samples)
+            return
+        for owner, values in zip(lucky, samples, strict=True):
+            self.one_arrives(owner, values)
 
     def move_to_dead(self, chosen: Sequence[int]) -> None:
         """Count entities as dead."""

@@ -235,12 +235,15 @@ class ManagerStateMachine(RuleBasedStateMachine):
         create = partial(self.create_all, owners, **columns)
         self.arrive(owners, rows[: len(owners)], create)
 
+    def one_arrives(self, owner: int, values: dict[str, Any]) -> None:
+        """Create one instance."""
+        self.arrive([owner], [values], lambda: [self.create_one(owner, **values)])
+
     @precondition(lambda self: self.creatable())
     @rule(data=st.data())
     def create(self, data: st.DataObject) -> None:
         owner = data.draw(st.sampled_from(self.creatable()))
-        values = data.draw(self.subject.some_values)
-        self.arrive([owner], [values], lambda: [self.create_one(owner, **values)])
+        self.one_arrives(owner, data.draw(self.subject.some_values))
 
     @rule(data=st.data(), form=st.sampled_from(FORMS))
     def create_many(self, data: st.DataObject, form: str) -> None:
