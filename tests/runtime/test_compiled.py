@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from tests.support.world_package import load, world_package
 
 pytest.importorskip("numba")
 
-from ecsgen_runtime.kernels import compiled_arithmetic
+from ecsgen_runtime.kernels import compiled_arithmetic, compiled_references
 from ecsgen_runtime.shards.compiled_handle_map import CompiledShardedBulk
 from ecsgen_runtime.tables.compiled_bulk import CompiledBulk, distinct_rows
 
@@ -40,6 +40,17 @@ MASK = 0xFFFF_FFFF
 def pairs(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     left, right = np.meshgrid(values, values)
     return left.ravel(), right.ravel()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"), [([7], [17, 18, 19]), (range(0, 60, 2), [20, 22, 24])]
+)
+def test_rows_of_a_block_are_consecutive_or_scattered(
+    rows: Sequence[int], expected: list[int]
+) -> None:
+    """Of consecutive rows only the first is stored."""
+    block = compiled_references.rows_of_block(np.array(rows, np.intp), 10, 13)
+    assert [compiled_references.row_at(block, k) for k in range(3)] == expected
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])

@@ -46,6 +46,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "kernels/grids/": ("grids/test_cells.py",),
     "kernels/compiled_random_streams.py": ("kernels/test_distributions.py",),
+    "kernels/compiled_references.py": ("runtime/test_compiled.py",),
     "kernels/random_streams.py": ("kernels/test_distributions.py",),
     "kernels/seeding.py": ("world/test_world_cases.py",),
     "kernels/spaces/": ("policies/test_manager_cases.py",),
