@@ -66,6 +66,7 @@ under_test = subject.Subject(
 
 class TestSceneNode(
     buffers.DoublingCases,
+    destroy.CallbackCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,

@@ -57,6 +57,7 @@ under_test = subject.Subject(
 
 class TestSkinnedMesh(
     buffers.DoublingCases,
+    destroy.CallbackCases,
     buffers.ObjectsCases,
     owned.OwnedCases,
     row_proxies.ProxyCases,

@@ -10,9 +10,10 @@ from ecsgen_runtime.base.errors import StructureLockedError
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from .common_cases import Cases
 from .owned import OwnedRules
 from .state_machine import ManagerStateMachine
-from .subject import refuses
+from .subject import handles_with, refuses
 
 
 class GcRules(OwnedRules):
@@ -80,6 +81,26 @@ class ReleaseRules(ManagerStateMachine):
         assert self.seen == self.expected
         self.seen.clear()
         self.expected.clear()
+
+
+class CallbackCases(Cases):
+    """Rows are removed when their entity dies, whoever hears of it first."""
+
+    def test_successors_may_come_before_the_dead_go(self) -> None:
+        entities, born = self.subject.entities(), list[int]()
+
+        def succeed(dead: Any) -> None:
+            born.append(entities.create())
+            m.create(born[0], **self.subject.sample(1))
+
+        entities.on_destroy(succeed)  # hears of it before the manager does
+        m = self.subject.made(entities)
+        with handles_with(entities, MIN_FREE=0):
+            e = entities.create()
+            m.create(e, **self.subject.sample(0))
+            entities.destroy(e)
+        assert entities.index(born[0]) == entities.index(e)
+        assert [*m] == born
 
 
 class CallbackRules(OwnedRules):
