@@ -78,6 +78,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "snapshots/": ("snapshots/test_saving.py",),
     "tables/": ("policies/test_manager_cases.py", "policies/test_reprs.py"),
     "tables/compiled_bulk.py": ("runtime/test_compiled.py",),
+    "tables/placement.py": ("world/test_world_queries.py",),
     "values/array_coercion.py": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "values/field_tables.py": ("world/test_bundles.py",),
     "values/field_types.py": ("policies/test_aliases.py",),
