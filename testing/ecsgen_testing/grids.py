@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import FullCellError
+from ecsgen_runtime.base.handles import IdArray
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
@@ -29,12 +30,12 @@ class CellsCases(Cases):
         axes = len(self.subject.manager().grid.shape)
         return None, self.subject.manager(shape=(7, 2, 2)[:axes])
 
-    def filled(self, count: int) -> tuple[None, Any, list[int]]:
+    def filled(self, count: int) -> tuple[None, Any, IdArray]:
         """Return a manager with sample k in cell k, of the first ones, and their ids."""
         _, m = self.new()
         for row, field in product(range(count), self.subject.fields):
             getattr(m, f"set_{field.name}")(row, field.sample(row))
-        return None, m, m.id_of_many(np.arange(count)).tolist()
+        return None, m, m.id_of_many(np.arange(count))
 
     def test_all_cells_are_there(self) -> None:
         for m in (self.subject.manager(), self.new()[1]):
