@@ -233,6 +233,14 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
 
+def test_the_other_member_counts_that_a_row_joins() -> None:
+    w = game()
+    (e,) = w.spawn(1, position={})
+    version = w.position.version
+    w.velocity.create(e)  # the only row, so that none moves
+    assert w.position.version == version + 1
+
+
 @pytest.mark.parametrize("leaves", ["position", "velocity"])
 def test_both_members_count_that_rows_leave(leaves: str) -> None:
     w = game()
