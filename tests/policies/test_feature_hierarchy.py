@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from functools import partial
+from random import Random
 from types import ModuleType
 from typing import Any
 
@@ -514,3 +515,29 @@ def test_parents_are_followed_into_a_group(world: Any) -> None:
     (row,) = world.limb.create_many(late[1:], parents=parents)
     assert world.limb.parent(row) == world.limb.lookup(es[1])
     assert list(world.limb)[: world.whole.n] == list(world.nerve)[: world.whole.n]
+
+
+ORPHANED = """\
+component: Crew
+fields: {k: i32}
+partition: {start: inactive}
+hierarchy: {orphans: root}
+"""
+
+
+def test_orphans_become_roots_where_rows_move_at_once() -> None:
+    kind = world_package(ORPHANED, "orphaned_crew").World
+    for seed in range(60):
+        random, w = Random(seed), kind()
+        count = random.randrange(4, 9)
+        crew, es = w.crew, w.spawn(count, crew={}).tolist()
+        above = {k: random.randrange(k) for k in range(1, count) if random.random() < 0.85}
+        for k, parent in above.items():
+            crew.set_parent(k, parent)
+        gone = sorted(random.sample(range(count), random.randrange(2, count)))
+        crew.destroy_many(gone)
+        for k in {*range(count)} - {*gone}:
+            parent = above.get(k, k)
+            stays = parent != k and parent not in gone
+            expected = crew.lookup(es[parent]) if stays else NIL
+            assert crew.parent(crew.lookup(es[k])) == expected
