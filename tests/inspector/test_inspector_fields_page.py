@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from generated import World
-from tests.inspector.test_inspector_page import Running, Ticking, browser, opened
-from tests.support.world_package import world_package
+from tests.support.watched_page import PAGE, Watch
+from tests.support.watched_worlds import new_town
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.browser
 
-TOWN = """
-enum: State
-values: [constructor, toString, ill]
----
-component: Person
-fields:
-  name: "str[40]"
-  state: State
-  age: u8
-  is_awake: bool
-  friend: entity
-  home: id<House>
-  at: "f32[2]"
-space: {field: at}
----
-component: House
-owner: none
-fields: {label: "str[12]", rooms: u8}
----
-world: Town
-settings:
-  vision: {type: f32, default: 2, min: 0, max: 10}
-  state: State
-  is_open: bool
-  size: u8
-records: {state: {people: {count: Person}}}
-"""
 HOSTILE = "<img src=x onerror=x()>"
 
 
@@ -54,10 +25,10 @@ class Way(Enum):
 
 @pytest.fixture
 def town() -> Any:
-    world = world_package(TOWN, "town_in_browser").Town()
+    world = new_town()
     [hut] = world.house.create_many(1, label=["hut"], rooms=[3])
     es = world.spawn(
-        3, person={"name": ["Ada", HOSTILE, ""], "age": [5, 50, 500 % 256], "at": (1, 2)}
+        3, person={"name": ["Ada", HOSTILE, ""], "age": [5, 50, 500 % 256], "place": (1, 2)}
     )
     world.person.set_friend(0, es[1])
     world.person.set_home(0, hut)
@@ -65,34 +36,29 @@ def town() -> Any:
 
 
 @pytest.fixture
-def seen(browser: Browser, town: Any) -> Iterator[tuple[Page, Any]]:
-    inspected = Ticking(town, edit=True)
-    page, failures = opened(browser, inspected.inspector.url)
+def seen(page: Page, watch: Watch, town: Any) -> tuple[Page, Any]:
+    watch(town, edit=True)
     expect(page.locator("#world")).to_have_text("Town")
-    yield page, town
-    page.close()
-    inspected.close()
-    assert failures == []
+    return page, town
 
 
 def go(page: Page, path: str) -> None:
     page.evaluate("path => { location.hash = path }", f"#/{path}")
 
 
-def test_settings_and_arguments_are_fields(browser: Browser, town: Any) -> None:
+def test_settings_and_arguments_are_fields(page: Page, watch: Watch, town: Any) -> None:
     ways: list[Any] = []
 
     def step(way: Way = Way.constructor, dt: float = 1.0) -> None:
-        ways.append((way, town.settings.state.name, dt))
+        ways.append((way, town.settings.mode.name, dt))
 
-    running = Running(town, step=step, args={"way": Way.constructor, "dt": 1.0})
-    page, failures = opened(browser, running.inspector.url)
+    watch(town, step=step, args={"way": Way.constructor, "dt": 1.0})
     vision = page.locator("[data-setting='vision']")
     expect(vision).to_have_attribute("type", "range")
     expect(vision).to_have_attribute("max", "10")
     vision.fill("7.5")
     expect(vision.locator("xpath=following-sibling::output")).to_have_text("7.5")
-    page.locator("[data-setting='state']").select_option("ill")
+    page.locator("[data-setting='mode']").select_option("toString")
     page.locator("[data-setting='is_open']").check()
     page.locator("[data-setting='way']").select_option("right")
     size = page.locator("[data-setting='size']")
@@ -110,11 +76,8 @@ def test_settings_and_arguments_are_fields(browser: Browser, town: Any) -> None:
     dt.press("Escape")
     page.locator("[data-run='step']").click()
     expect(page.locator("[data-tick]")).to_have_text("step 1")
-    assert ways == [(Way.right, "ill", 1.0)]
+    assert ways == [(Way.right, "toString", 1.0)]
     assert (town.settings.vision, town.settings.is_open, town.settings.size) == (7.5, True, 0)
-    page.close()
-    running.close()
-    assert failures == []
 
 
 def test_fields_of_an_entity(seen: tuple[Page, Any]) -> None:
@@ -122,13 +85,13 @@ def test_fields_of_an_entity(seen: tuple[Page, Any]) -> None:
     e, other = map(int, town.person.data.entity[:2])
     go(page, f"entity/{e}")
     expect(page.locator("main .name")).to_have_text("Ada")
-    page.get_by_label("person state").select_option("ill")
+    page.get_by_label("person state").select_option("toString")
     page.get_by_role("switch", name="person is_awake").check()
     expect(page.locator("main [data-part='person'] .error")).to_be_hidden()
     friend = page.locator(f"main a[data-entity='{other}']")
     friend.click()
     expect(page.locator("main .name")).to_have_text(HOSTILE)
-    assert (town.person.state(0).name, town.person.is_awake(0)) == ("ill", True)
+    assert (town.person.state(0).name, town.person.is_awake(0)) == ("toString", True)
     assert page.locator("main img").count() == 0
     go(page, f"entity/{e}")
     page.locator("main a[title='All rows with this']").first.click()
@@ -188,19 +151,15 @@ def test_records_and_pictures_of_charts(seen: tuple[Page, Any]) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(390, 800), (900, 700), (1600, 1000)])
-def test_sizes_and_themes(browser: Browser, theme: Any, size: tuple[int, int]) -> None:
+def test_sizes_and_themes(page: Page, watch: Watch, theme: Any, size: tuple[int, int]) -> None:
     world = World()
     rng = np.random.default_rng(1)
     places = rng.random((10_000, 2)) * (100, 60)
     places[:1000] = np.nan
     world.spawn(10_000, boid={"position": places, "heading": (1, 0)})
-    running = Running(world, step=lambda: None, make=lambda seed=1: world)
-    context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]}, color_scheme=theme
-    )
-    page, failures = context.new_page(), list[str]()
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    page.goto(f"{running.inspector.url}#/map")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=theme)
+    watch(world, "#/map", step=lambda: None, make=lambda seed=1: world)
     expect(page.locator("[data-map='10000']")).to_be_visible()
     surface = page.locator("[data-map] canvas").first
     drawn = surface.evaluate(
@@ -209,25 +168,16 @@ def test_sizes_and_themes(browser: Browser, theme: Any, size: tuple[int, int]) -
     )
     assert drawn > 2000
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-    context.close()
-    running.close()
-    assert failures == []
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_few_points(browser: Browser, n: int) -> None:
+def test_few_points(page: Page, watch: Watch, n: int) -> None:
     world = World()
     world.spawn(n, boid={"position": (50, 30), "heading": (1, 0)})
-    running = Running(world, step=lambda: None)
-    page, failures = opened(browser, running.inspector.url + "#/map?direction=heading")
+    watch(world, "#/map?direction=heading", step=lambda: None)
     expect(page.locator(f"[data-map='{n or 'undefined'}']")).to_be_visible()
-    page.close()
-    running.close()
-    assert failures == []
 
 
 def test_scripts_and_styles_are_small() -> None:
-    from ecsgen.inspector.server import page_files
-
-    files = page_files()
-    assert sum(len(text) for name, text in files.items() if name != "uPlot.LICENSE") <= 250_000
+    sizes = {file.name: file.stat().st_size for file in PAGE.iterdir()}
+    assert sum(size for name, size in sizes.items() if name != "uPlot.LICENSE") <= 250_000

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,50 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
 
 from ecsgen.inspector import Film, View, picture
 from ecsgen.inspector import serve as serve_any
-from tests.inspector.test_inspector_page import BROWSER, Ticking
 from tests.support.inspector_client import Inspected
+from tests.support.watched_worlds import HOSTILE, farm
 from tests.support.world_package import world_package
 
-HOSTILE = "</script><img src=x onerror=x()>"
-FARM = """
-enum: Mood
-values: {calm: 3, wild: 9}
----
-component: Patch
-doc: "</script><img src=x onerror=x()>"
-grid: {shape: [4, 3], wrap: [true, false]}
-fields: {grass: f64, wet: bool, secret: {type: i32, default: 424242}}
----
-component: Sheep
-on: cell
-fields: {cell: id<Patch>, mood: Mood, energy: f64, way: "f32[2]", name: "str[40]"}
-reductions: {wild: {count: mood == Mood.wild}}
----
-component: Star
-space: {field: position}
-fields: {position: "f32[3]", heat: f32}
----
-component: Purse
-fields: {coins: i64}
----
-world: Farm
-queries: {flock: {all: [Sheep]}}
-"""
 ROAMING = View(map="sheep", color="mood", direction="way", charts=[["sheep"], ["sheep.wild"]])
-
-
-def farm(count: int = 3) -> Any:
-    world = world_package(FARM, "filmed_farm").Farm()
-    world.patch.data.grass[:] = np.arange(12)
-    world.patch.data.wet[5] = True
-    cells = world.patch.id_of_many(np.arange(count) * 5 % 12)
-    moods = np.resize([3, 9], count)
-    world.spawn(count, sheep={"cell": cells, "mood": moods, "way": (1, 0), "name": HOSTILE[:40]})
-    return world
 
 
 class Run:
@@ -80,13 +44,28 @@ class Run:
             raise RuntimeError("over")
 
 
-def film_of(run: Run, steps: int, every: int = 1, view: View = ROAMING) -> Film:
-    with serve_any(run.world, step=run.step, view=view) as inspector:
+def filmed(
+    world: Any,
+    view: View | None = None,
+    steps: int = 1,
+    every: int = 1,
+    step: Callable[[], object] = lambda: None,
+) -> Film:
+    with serve_any(world, step=step, view=view) as inspector:
         return inspector.record(steps, every)
+
+
+def film_of(run: Run, steps: int, every: int = 1, view: View = ROAMING) -> Film:
+    return filmed(run.world, view, steps, every, run.step)
 
 
 def facts_of(page: str) -> Any:
     return json.loads(page.split('id="film-facts">')[1].split("</script>")[0])
+
+
+def columns_of(page: str) -> bytes:
+    packed = page.split('id="film-columns">')[1].split("</script>")[0]
+    return zlib.decompress(base64.b64decode(packed))
 
 
 @pytest.mark.parametrize(
@@ -313,8 +292,7 @@ def test_columns_of_a_page() -> None:
     assert (facts["times"], facts["lines"]) == ([0, 1, 2], {"sheep": [3, 3, 2]})
     points, cells = facts["groups"]
     assert (points["n"], cells["n"], cells["grid"]) == ([3, 3, 2], [12, 12, 12], [4, 3])
-    packed = page.split('id="film-columns">')[1].split("</script>")[0]
-    data = zlib.decompress(base64.b64decode(packed))
+    data = columns_of(page)
     assert len(data) == 8 * (2 + 2 + 1) + 36
     low, high = np.frombuffer(data, "u1", 16).reshape(2, 8).astype(int)
     places = (low | high << 8) / 65534 * 4
@@ -330,13 +308,10 @@ def test_a_view_fixes_the_scale() -> None:
     for x, y, ink in cell_middles(picture_of(world, view)):
         if not 2 < 3 * x + y < 5:
             assert ink == picture.SCALE[0 if 3 * x + y < 5 else -1]
-    with serve_any(world, step=lambda: None, view=view) as inspector:
-        page = inspector.record(1).html()
+    page = filmed(world, view).html()
     [cells] = facts_of(page)["groups"]
     assert cells["color_range"] == [2, 5]
-    packed = page.split('id="film-columns">')[1].split("</script>")[0]
-    shown = zlib.decompress(base64.b64decode(packed))[:12]
-    assert [*shown] == [0, 0, 0, 85, 169, *[254] * 7]
+    assert [*columns_of(page)[:12]] == [0, 0, 0, 85, 169, *[254] * 7]
 
 
 def test_nothing_else_is_in_a_page() -> None:
@@ -381,129 +356,6 @@ def test_mp4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         film.save(tmp_path / "run.mp4")
 
 
-@pytest.fixture(scope="module")
-def opened() -> Iterator[Page]:
-    if BROWSER is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no browser: make browser")
-        pytest.skip("there is no browser: make browser")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda line: wrong.extend([line.text] if line.type == "error" else []))
-        page.on("request", lambda request: asked.append(request.url))
-        yield page
-        browser.close()
-
-
-wrong: list[str] = []
-asked: list[str] = []
-
-
-def open_film(page: Page, film: Film, folder: Path) -> None:
-    wrong.clear()
-    asked.clear()
-    film.save(folder / "run.html")
-    page.goto((folder / "run.html").as_uri())
-    page.wait_for_selector("[data-time]")
-
-
-@pytest.mark.browser
-def test_a_page_in_a_browser(opened: Page, tmp_path: Path) -> None:
-    open_film(opened, film_of(Run(), 8), tmp_path)
-    assert opened.inner_text("header output") == "step 0"
-    assert [*opened.inner_text(".legend").split()] == ["calm", "wild"]
-    before = opened.screenshot(path=tmp_path / "run.png")
-    opened.fill("[data-time]", "8")
-    assert opened.inner_text("header output") == "step 8"
-    assert opened.screenshot() != before
-    opened.keyboard.press("Tab")
-    opened.click("[data-play]")  # at the end it begins anew
-    while opened.inner_text("[data-play]") != "Play":
-        opened.wait_for_timeout(20)
-    assert opened.inner_text("header output") == "step 8"
-    opened.click("header")
-    opened.keyboard.press("ArrowLeft")
-    assert opened.inner_text("header output") == "step 7"
-    assert (wrong, len(asked)) == ([], 1)
-
-
-@pytest.mark.browser
-def test_colours_in_a_browser(opened: Page, tmp_path: Path) -> None:
-    """Cells have the colours of their values at each time, and NaN is grey."""
-    world = farm(0)
-    world.patch.data.grass[7] = np.nan
-
-    def step() -> None:
-        world.patch.data.grass[:6] = 11
-
-    with serve_any(world, step=step, view=View(map="patch", color="grass")) as inspector:
-        film = inspector.record(1)
-    open_film(opened, film, tmp_path)
-    for time, wanted in enumerate((picture.SCALE[0], picture.SCALE[-1])):
-        opened.fill("[data-time]", str(time))
-        opened.wait_for_timeout(200)
-        shown = Image.open(BytesIO(opened.locator(".map").screenshot())).convert("RGB")
-        scale = 0.94 * min(shown.width / 4, shown.height / 3)
-
-        def ink(x: int, y: int, shown: Image.Image = shown, scale: float = scale) -> Any:
-            right, up = scale * (x - 1.5), scale * (y - 1)
-            return shown.getpixel((int(shown.width / 2 + right), int(shown.height / 2 - up)))
-
-        assert np.abs(np.subtract(ink(0, 0), wanted)).max() <= 2
-        assert np.abs(np.subtract(ink(3, 2), picture.SCALE[-1])).max() <= 2
-        assert np.abs(np.subtract(ink(2, 1), picture.NAMED[-1])).max() <= 2
-    assert wrong == []
-
-
-@pytest.mark.browser
-@GROUNDS
-@pytest.mark.parametrize("where", ["film", "page", "page with a card"])
-def test_points_before_cells_in_a_browser(
-    opened: Page, tmp_path: Path, where: str, field: str
-) -> None:
-    """They are of the same colour, which no cell has."""
-    world, wrong[:] = walkers(field), []
-    if where == "film":
-        with serve_any(world, step=lambda: None) as inspector:
-            open_film(opened, inspector.record(1), tmp_path)
-    else:
-        script = (Path(picture.__file__).parent / "page" / "renderer.js").read_text()
-        if where != "page":
-            script = script.replace("!SOFTWARE.test(name)", "true")
-        body = {"body": script, "content_type": "text/javascript"}
-        opened.route("**/static/renderer.js", lambda route: route.fulfill(**body))
-        ticking = Ticking(world)
-        opened.goto(f"{ticking.inspector.url}#/map")
-        opened.wait_for_selector("[data-map='2']")
-    opened.wait_for_timeout(200)
-    shown = Image.open(BytesIO(opened.locator(".map").screenshot())).convert("RGB")
-    opened.unroute_all()
-    opened.goto("about:blank")
-    if where != "film":
-        ticking.close()
-    scale = 0.94 * min(shown.width / 4, shown.height / 3)
-    inks = [
-        shown.getpixel((int(shown.width / 2 + x * scale), int(shown.height / 2 - y * scale)))
-        for x, y in ((-1.5, -1), (1.5, 1), (0.5, 0), (-1.5, 1))
-    ]
-    assert inks[0] == inks[1] == picture.BEFORE_CELLS
-    assert picture.BEFORE_CELLS not in inks[2:]
-    assert wrong == []
-
-
-@pytest.mark.browser
-def test_hexagons_in_a_browser(opened: Page, tmp_path: Path) -> None:
-    with serve_any(hexagons(), step=lambda: None, view=View(map="bee", color="awake")) as inspector:
-        film = inspector.record(1)
-    open_film(opened, film, tmp_path)
-    opened.wait_for_timeout(200)
-    shown = Image.open(BytesIO(opened.locator(".map canvas").first.screenshot())).convert("RGB")
-    assert wrong_hexagons(shown, 0.94, bee=(3, 2)) == []
-    assert wrong == []
-
-
 def test_size_of_a_film(tmp_path: Path) -> None:
     """1,000 points that jump about, with colours, and 200 pictures."""
     rng = np.random.default_rng(1)
@@ -515,6 +367,5 @@ def test_size_of_a_film(tmp_path: Path) -> None:
         world.star.data.position[:] = rng.random((1000, 3))
         world.star.data.heat[:] = rng.random(1000)
 
-    with serve_any(world, step=step, view=View(map="star", color="heat")) as inspector:
-        inspector.record(199).save(tmp_path / "run.html")
+    filmed(world, View(map="star", color="heat"), 199, step=step).save(tmp_path / "run.html")
     assert (tmp_path / "run.html").stat().st_size <= 1_500_000

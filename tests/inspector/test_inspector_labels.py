@@ -17,48 +17,13 @@ from ecsgen.checked import checked, timed
 from ecsgen.inspector.saved_worlds import load_saved
 from generated import World
 from tests.support.inspector_client import Inspected
+from tests.support.watched_worlds import new_town
 from tests.support.world_package import world_package
-
-TOWN = """
-enum: State
-values: {susceptible: 0, infectious: 3}
----
-component: Person
-fields:
-  name: "str[12]"
-  state: State
-  age: u8
-  weight: f32
-  is_awake: bool
-  friend: entity
-  home: id<House>
-  place: "f32[2]"
-  thought: object
----
-component: House
-owner: none
-fields: {label: "str[12]", rooms: u8}
----
-component: Dog
-fields: {label: "str[12]"}
----
-component: Family
-hierarchy: {orphans: root}
-fields: {size: u8}
----
-world: Town
-settings:
-  vision: {type: f32, default: 2, min: 0, max: 10}
-  mode: State
-  is_open: bool
-  motto: "str[16]"
-  wind: "f32[2]"
-"""
 
 
 @pytest.fixture
 def town() -> Iterator[Inspected]:
-    world = world_package(TOWN, "labelled_town").Town()
+    world = new_town()
     es = world.spawn(
         5,
         person={
@@ -213,6 +178,7 @@ def test_rows_by_id_are_changed_with_edit_only() -> None:
 def test_settings_of_every_type(town: Inspected) -> None:
     changes = {
         "vision": 3.5, "mode": "infectious", "is_open": True, "motto": "Ça va", "wind": [1, 2],
+        "size": 7,
     }  # fmt: skip
     answer = town.ask("PATCH", "settings", changes)
     assert answer.json == changes
@@ -224,12 +190,12 @@ def test_settings_of_every_type(town: Inspected) -> None:
     assert town.world.settings.is_open
     known = {each["name"]: each for each in town.json("world")["settings"]}
     assert (known["vision"]["min"], known["vision"]["max"]) == (0, 10)
-    assert known["mode"]["members"] == ["susceptible", "infectious"]
+    assert known["mode"]["members"] == [*("susceptible", "infectious", "constructor", "toString")]
 
 
 @pytest.mark.parametrize(("options", "status"), [({}, 403), ({"step": lambda: None}, 200)])
 def test_settings_change_with_a_step(options: Any, status: int) -> None:
-    world = world_package(TOWN, "labelled_town").Town()
+    world = new_town()
     with Inspected(world, **options) as seen:
         assert seen.ask("PATCH", "settings", {"vision": 1}).status == status
 
@@ -312,8 +278,7 @@ def test_no_times_without_schemas(town: Inspected) -> None:
 
 
 def test_saves_beside_its_file(tmp_path: Path) -> None:
-    package = world_package(TOWN, "labelled_town")
-    world = package.Town()
+    world = new_town()
     world.spawn(2, person={"name": ["Ada", "Bo"]})
     world.save(tmp_path / "town.snap", codecs={"*": None})
     (tmp_path / "work").mkdir()
@@ -329,7 +294,7 @@ def test_saves_beside_its_file(tmp_path: Path) -> None:
         assert seen.ask("POST", "save", {}).status == 422
         (tmp_path / "link.snap").unlink()
         assert sorted(tmp_path.iterdir()) == before
-    again = package.Town.load(tmp_path / "new.snap", codecs={"*": None})
+    again = type(world).load(tmp_path / "new.snap", codecs={"*": None})
     assert again.person.name(0) == "Zoe"
 
 

@@ -1,66 +1,37 @@
-"""The inspector's page in a real browser: that of the system, found by its name.
-
-Without one these tests are left out, but not where the variable CI is set: `make browser`.
-"""
+"""The inspector's page: tables, entities, maps and charts."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
+from PIL import Image
+from playwright.sync_api import Page, Route, expect
 
-from ecsgen.inspector import View, serve
+from ecsgen.inspector import Film, View, picture
 from generated import Health, Weapon, World
-from tests.support.world_package import world_package
+from tests.inspector.test_inspector_film import (
+    GROUNDS,
+    Run,
+    film_of,
+    filmed,
+    hexagons,
+    walkers,
+    wrong_hexagons,
+)
+from tests.support.watched_page import Watch, Watched, pretend_a_card, shot
+from tests.support.watched_worlds import farm, village
 
 pytestmark = pytest.mark.browser
 
-BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ROWS = 1_000_000
 HOSTILE = "<img src=x onerror=x()>"
-
-
-@pytest.fixture(scope="module")  # no longer: playwright's loop is that of the thread
-def browser() -> Iterator[Browser]:
-    if BROWSER is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no browser: make browser")
-        pytest.skip("there is no browser: make browser")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-class Ticking:
-    """An inspector whose world lives on a thread of its own, since playwright has the test's."""
-
-    def __init__(self, world: Any, **options: Any) -> None:
-        self.world = world
-        self.inspector = serve(world, **options)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._stop.is_set():
-            self.inspector.tick()
-            time.sleep(0.002)
-
-    def close(self) -> None:
-        self._stop.set()
-        self._thread.join()
-        self.inspector.close()
 
 
 def large() -> World:
@@ -81,32 +52,13 @@ def large() -> World:
 
 
 @pytest.fixture(scope="module")
-def shown() -> Iterator[Ticking]:
-    inspected = Ticking(large(), edit=True)
+def shown() -> Iterator[Watched]:
+    inspected = Watched(large(), edit=True)
     yield inspected
     inspected.close()
 
 
-@pytest.fixture
-def page(browser: Browser, shown: Ticking) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1200, "height": 800})
-    context.set_default_timeout(30_000)
-    expect.set_options(timeout=30_000)
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.extend([message.text] if is_wrong(message) else []))
-    yield page
-    context.close()
-    assert wrong == []
-
-
-def is_wrong(message: ConsoleMessage) -> bool:
-    """Return True if a message is an error; the page tells of refused requests itself."""
-    return message.type == "error" and "Failed to load resource" not in message.text
-
-
-def test_a_million_rows(page: Page, shown: Ticking) -> None:
+def test_a_million_rows(page: Page, shown: Watched) -> None:
     page.goto(shown.inspector.url)
     page.locator('[data-component="point_mass"]').click()
     expect(page.locator('[data-row="0"]')).to_contain_text("999999")
@@ -129,7 +81,7 @@ def test_a_million_rows(page: Page, shown: Ticking) -> None:
     expect(page.locator('[data-chart="histogram"]')).to_be_visible()
 
 
-def test_search_and_entity(page: Page, shown: Ticking) -> None:
+def test_search_and_entity(page: Page, shown: Watched) -> None:
     page.goto(shown.inspector.url)
     expect(page.locator("#world")).to_have_text("Game")
     assert urlsplit(page.url).query == ""
@@ -168,7 +120,7 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     assert shown.world.point_mass.mass(1) == 7.5
 
 
-def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
+def test_changes_go_one_after_the_other(page: Page, shown: Watched) -> None:
     """The answer to a slow change does not hide the error of the change after it."""
     held: list[Route] = []
 
@@ -200,7 +152,7 @@ def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
     assert shown.world.point_mass.label(2) == "stone"
 
 
-def test_the_last_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -> None:
+def test_the_last_refused_field_says_what_is_wrong(page: Page, shown: Watched) -> None:
     page.goto(f"{shown.inspector.url}#/entity/{3 + (1 << 32)}")
     mass, position = page.get_by_label("point_mass mass"), page.get_by_label("point_mass position")
     expect(mass).to_have_value("999996")
@@ -216,7 +168,7 @@ def test_the_last_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -
     expect(alert).to_be_hidden()
 
 
-def test_pause_says_that_the_program_runs_on(page: Page, shown: Ticking) -> None:
+def test_pause_says_that_the_program_runs_on(page: Page, shown: Watched) -> None:
     page.goto(shown.inspector.url)
     pause = page.locator("#pause")
     expect(pause).to_have_attribute("title", re.compile("the program runs on"))
@@ -226,7 +178,7 @@ def test_pause_says_that_the_program_runs_on(page: Page, shown: Ticking) -> None
         expect(pause).to_have_text(text)
 
 
-def test_every_view(page: Page, shown: Ticking) -> None:
+def test_every_view(page: Page, shown: Watched) -> None:
     page.goto(shown.inspector.url)
     for view, chart in (
         ("Frames", "frames"),
@@ -249,35 +201,10 @@ def test_every_view(page: Page, shown: Ticking) -> None:
     expect(page.locator("h2").filter(has_text="1v1")).to_be_visible()
 
 
-def test_a_program_that_does_not_answer(page: Page, shown: Ticking) -> None:
+def test_a_program_that_does_not_answer(page: Page, shown: Watched) -> None:
     page.goto(shown.inspector.url)
     page.route("**/api/world", lambda route: route.abort())
     expect(page.get_by_role("status")).to_contain_text("the program has ended")
-
-
-class Running(Ticking):
-    """An inspector that runs its world on a thread of its own."""
-
-    def _run(self) -> None:
-        with suppress(ZeroDivisionError):
-            self.inspector.run()
-
-    def close(self) -> None:
-        self.inspector.close()
-        self._thread.join()
-
-
-TOWER = """
-component: Room
-grid: {shape: [2, 3, 4]}
-fields: {heat: f64}
----
-component: Person
-on: cell
-fields: {cell: id<Room>}
----
-world: Tower
-"""
 
 
 def birds(n: int = 200) -> World:
@@ -291,10 +218,9 @@ def birds(n: int = 200) -> World:
 FLY = {"way": 0.5, "width": 100.0, "height": 60.0}
 
 
-def test_map_of_a_run(browser: Browser) -> None:
+def test_map_of_a_run(page: Page, watch: Watch) -> None:
     world = birds()
-    running = Running(world, step=world.boid.fly, args=FLY, make=birds)
-    page, failures = opened(browser, running.inspector.url + "#/map?direction=heading")
+    watch(world, "#/map?direction=heading", step=world.boid.fly, args=FLY, make=birds)
     expect(page.locator("[data-map='200']")).to_be_visible()
     tick = page.locator("[data-tick]")
     expect(tick).to_have_text("step 0")
@@ -309,16 +235,13 @@ def test_map_of_a_run(browser: Browser) -> None:
     expect(page.locator("#run .error").first).to_have_text("")
     page.locator("[data-run='reset']").click()
     expect(tick).to_have_text("step 0")
-    running.close()
-    assert failures == []
 
 
-def test_a_map_of_a_million_points(browser: Browser) -> None:
+def test_a_map_of_a_million_points(page: Page, watch: Watch) -> None:
     world, count = World(), 1_000_000
     places = np.random.default_rng(1).random((count, 2), np.float32)
     world.spawn(count, boid={"position": places * np.float32(60)})
-    running = Running(world, step=lambda: None)
-    page, failures = opened(browser, running.inspector.url + "#/map")
+    watch(world, "#/map", step=lambda: None)
     expect(page.locator(f"[data-map='{count}']")).to_be_visible(timeout=30_000)
     expect(page.locator("main .facts")).to_contain_text("1,000,000 points")
     drawn = """() => { const canvas = document.querySelector('[data-map] canvas');
@@ -326,16 +249,10 @@ def test_a_map_of_a_million_points(browser: Browser) -> None:
       return [0.3, 0.9].map((x) => Math.max(
         ...context.getImageData(x * canvas.width, canvas.height / 2, 9, 9).data)); }"""
     assert page.evaluate(drawn) == [255, 0]  # all are in the left part of the world
-    running.close()
-    assert failures == []
 
 
-def test_layers_of_a_grid_with_three_axes(browser: Browser) -> None:
-    world = world_package(TOWER, "tower").Tower()
-    world.room.data.heat[:] = np.arange(24)
-    world.spawn(2, person={"cell": world.room.id_of_many(np.array([0, 23]))})
-    running = Running(world, step=lambda: None)
-    page, failures = opened(browser, running.inspector.url + "#/map?map=person&color=-")
+def test_layers_of_a_grid_with_three_axes(page: Page, watch: Watch) -> None:
+    watch(village(), "#/map?map=lodger&color=-")
     layer = page.locator("[data-choice='layer']")
     expect(layer.locator("option")).to_have_count(4)
     shown = page.locator("[data-map='1']")
@@ -345,78 +262,65 @@ def test_layers_of_a_grid_with_three_axes(browser: Browser) -> None:
     while shown.screenshot() == before:
         assert time.monotonic() < deadline, "the other layer does not come"
         page.wait_for_timeout(50)
-    running.close()
-    assert failures == []
 
 
-SEA = """
-component: Fish
-fields: {place: "f32[3]", heavy: f32}
-space: {field: place}
----
-world: Sea
-records: {count: {fish: {count: Fish}}}
-schedule: {step: [count, tick]}
-"""
-
-
-def sea() -> Any:
-    world = world_package(SEA, "watched_sea").Sea()
-    world.spawn(3, fish={"place": [(0, 0, 0), (1, 2, 3), (4, 4, 4)], "heavy": [1, 2, 5]})
+def sky() -> Any:
+    world = farm(0)
+    world.spawn(3, star={"position": [(0, 0, 0), (1, 2, 3), (4, 4, 4)], "heat": [1, 2, 5]})
     return world
 
 
-def test_the_page_remembers_axes_and_layer(browser: Browser) -> None:
-    tower = world_package(TOWER, "tower").Tower()
-    for world, choices in ((sea(), {"right": "2", "up": "0"}), (tower, {"layer": "3"})):
-        running = Running(world, step=lambda: None, view=View(layer=2 * ("layer" in choices)))
-        page, failures = opened(browser, running.inspector.url + "#/map")
-        for name, value in choices.items():
-            page.locator(f"[data-choice='{name}']").select_option(value)
-        page.get_by_role("link", name="Charts").click()
-        expect(page.locator("main h2")).to_have_text("Charts")
-        page.get_by_role("link", name="Map", exact=True).click()
-        for name, value in choices.items():
-            expect(page.locator(f"[data-choice='{name}']")).to_have_value(value)
-        expect(page.locator("[data-map]:not([data-map=''])")).to_be_visible()
-        running.close()
-        assert failures == []
+@pytest.mark.parametrize(
+    ("make", "view", "choices"),
+    [
+        (sky, View(map="star"), {"right": "2", "up": "0"}),
+        (village, View(map="lodger", layer=2), {"layer": "3"}),
+    ],
+)
+def test_the_page_remembers_axes_and_layer(
+    page: Page, watch: Watch, make: Any, view: View, choices: dict[str, str]
+) -> None:
+    watch(make(), "#/map", view=view)
+    for name, value in choices.items():
+        page.locator(f"[data-choice='{name}']").select_option(value)
+    page.get_by_role("link", name="Charts").click()
+    expect(page.locator("main h2")).to_have_text("Charts")
+    page.get_by_role("link", name="Map", exact=True).click()
+    for name, value in choices.items():
+        expect(page.locator(f"[data-choice='{name}']")).to_have_value(value)
+    expect(page.locator("[data-map]:not([data-map=''])")).to_be_visible()
 
 
-def test_a_scale_is_fixed(browser: Browser) -> None:
-    world = sea()
+def test_a_scale_is_fixed(page: Page, watch: Watch) -> None:
+    world = sky()
 
     def step() -> None:
-        world.fish.data.heavy *= 2
+        world.star.data.heat *= 2
 
-    view = View(color="heavy", color_range=(0, 8))
-    running = Running(world, step=step, view=view)
-    page, failures = opened(browser, running.inspector.url + "#/map")
+    view = View(map="star", color="heat", color_range=(0, 8))
+    watch(world, "#/map", step=step, view=view)
     legend, fixed = page.get_by_label("colours"), page.get_by_label("fixed")
-    expect(legend).to_have_text("heavy: 0 8")
+    expect(legend).to_have_text("heat: 0 8")
     expect(fixed).to_be_checked()
     fixed.uncheck()
-    expect(legend).to_have_text("heavy: 1 5")
+    expect(legend).to_have_text("heat: 1 5")
     fixed.check()
     page.locator("[data-run='step']").click()
     expect(page.locator("main .facts")).to_contain_text("step 1")
-    expect(legend).to_have_text("heavy: 1 5")
+    expect(legend).to_have_text("heat: 1 5")
     page.get_by_role("link", name="Charts").click()
     page.get_by_role("link", name="Map", exact=True).click()
-    expect(legend).to_have_text("heavy: 1 5")
+    expect(legend).to_have_text("heat: 1 5")
     fixed.uncheck()
-    expect(legend).to_have_text("heavy: 2 10")
+    expect(legend).to_have_text("heat: 2 10")
     page.locator("[data-choice='color']").select_option("")
     expect(fixed).to_have_count(0)
-    running.close()
-    assert failures == []
 
 
-def test_a_click_on_the_map_opens_an_entity(browser: Browser) -> None:
+def test_a_click_on_the_map_opens_an_entity(page: Page, watch: Watch) -> None:
     world = World()
     [entity] = world.spawn(1, boid={"position": (50, 30)})
-    running = Running(world, step=world.boid.fly, args=FLY)
-    page, failures = opened(browser, running.inspector.url + "#/map")
+    watch(world, "#/map", step=world.boid.fly, args=FLY)
     expect(page.locator("[data-map='1']")).to_be_visible()
     page.locator("[data-map] canvas").last.click()  # in the middle
     beside = page.get_by_role("complementary", name="what is marked")
@@ -427,28 +331,23 @@ def test_a_click_on_the_map_opens_an_entity(browser: Browser) -> None:
     expect(heading).not_to_have_text(before or "")
     page.locator(f"a[data-entity='{entity}']").click()
     expect(page.locator("main")).to_contain_text("0v1")
-    running.close()
-    assert failures == []
 
 
-def test_map_without_a_graphics_card_says_so(browser: Browser) -> None:
+def test_map_without_a_graphics_card_says_so(page: Page, watch: Watch) -> None:
     world = birds()
-    running = Running(world, step=world.boid.fly, args=FLY)
     without = """
       const get = HTMLCanvasElement.prototype.getContext;
       HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
         return kind === "webgl2" ? null : get.call(this, kind, ...rest);
       };"""
-    page, failures = opened(browser, running.inspector.url + "#/map", script=without)
+    page.add_init_script(without)
+    watch(world, "#/map", step=world.boid.fly, args=FLY)
     expect(page.locator("main .facts")).to_contain_text("without a graphics card")
-    running.close()
-    assert failures == []
 
 
-def test_charts_of_a_run(browser: Browser) -> None:
+def test_charts_of_a_run(page: Page, watch: Watch) -> None:
     world = birds()
-    running = Running(world, step=world.boid.fly, args=FLY)
-    page, failures = opened(browser, running.inspector.url + "#/charts?lines=boid,person")
+    watch(world, "#/charts?lines=boid,person", step=world.boid.fly, args=FLY)
     expect(page.locator("[data-series='boid,person'] canvas")).to_be_visible()
     page.locator("[data-run='step']").click()
     expect(page.locator("main .facts")).to_have_text("2 steps shown")
@@ -458,52 +357,160 @@ def test_charts_of_a_run(browser: Browser) -> None:
         page.get_by_role("button", name="CSV").click()
     lines = download.value.path().read_text().splitlines()
     assert lines[0] == "steps,boid,person,particle.expired"
-    running.close()
-    assert failures == []
 
 
-def test_csv_has_the_records_that_are_seen(browser: Browser) -> None:
-    world = sea()
-    running = Running(world, step=world.step)
-    page, failures = opened(browser, running.inspector.url + "#/charts?lines=fish")
+def test_csv_has_the_records_that_are_seen(page: Page, watch: Watch) -> None:
+    world = sky()
+    watch(world, "#/charts?lines=star", step=world.step)
     for steps in ("2", "3"):
         page.locator("[data-run='step']").click()
         expect(page.locator("main .facts")).to_have_text(f"{steps} steps shown")
-    expect(page.locator("[data-series='count.fish'] canvas")).to_be_visible()
+    expect(page.locator("[data-series='count.stars'] canvas")).to_be_visible()
 
     def saved() -> list[str]:
         with page.expect_download() as download:
             page.get_by_role("button", name="CSV").click()
         return download.value.path().read_text().splitlines()
 
-    wanted = ["steps,fish,tick,count.fish", "0,3,0,3", "1,3,1,3", "2,3,,"]
+    wanted = ["steps,star,tick,count.stars", "0,3,0,3", "1,3,1,3", "2,3,,"]
     deadline = time.monotonic() + 8
     while saved() != wanted and time.monotonic() < deadline:
         page.wait_for_timeout(100)
     assert saved() == wanted
-    page.get_by_label("fish", exact=True).uncheck()
-    assert saved() == ["tick,count.fish", "0,3", "1,3"]
-    running.close()
-    assert failures == []
+    page.get_by_label("star", exact=True).uncheck()
+    assert saved() == ["tick,count.stars", "0,3", "1,3"]
 
 
-def test_error_of_a_step_is_seen(browser: Browser) -> None:
+def test_error_of_a_step_is_seen(page: Page, watch: Watch) -> None:
     def step() -> None:
         raise ZeroDivisionError(HOSTILE)
 
-    running = Running(World(), step=step)
-    page, failures = opened(browser, running.inspector.url)
+    watch(World(), step=step)
     page.locator("[data-run='play']").click()
     expect(page.locator("#run .error")).to_have_text(f"ZeroDivisionError: {HOSTILE}")
     expect(page.locator("[data-run='play']")).to_have_text("Play")
-    running.close()
-    assert failures == []
 
 
-def opened(browser: Browser, url: str, script: str = "") -> tuple[Page, list[str]]:
-    """Open a page, and collect the errors of its scripts."""
-    page, failures = browser.new_page(), list[str]()
-    page.add_init_script(script)
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    page.goto(url)
-    return page, failures
+def open_film(page: Page, film: Film, folder: Path) -> None:
+    """Open a film in a window of a phone's size."""
+    film.save(folder / "run.html")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((folder / "run.html").as_uri())
+    page.wait_for_selector("[data-time]")
+
+
+def test_a_film(page: Page, tmp_path: Path) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_film(page, film_of(Run(), 8), tmp_path)
+    assert page.inner_text("header output") == "step 0"
+    assert [*page.inner_text(".legend").split()] == ["calm", "wild"]
+    before = page.screenshot(path=tmp_path / "run.png")
+    page.fill("[data-time]", "8")
+    assert page.inner_text("header output") == "step 8"
+    assert page.screenshot() != before
+    page.keyboard.press("Tab")
+    page.click("[data-play]")  # at the end it begins anew
+    while page.inner_text("[data-play]") != "Play":
+        page.wait_for_timeout(20)
+    assert page.inner_text("header output") == "step 8"
+    page.click("header")
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text("header output") == "step 7"
+    assert len(asked) == 1
+
+
+def test_colours_of_a_film(page: Page, tmp_path: Path) -> None:
+    """Cells have the colours of their values at each time, and NaN is grey."""
+    world = farm(0)
+    world.patch.data.grass[7] = np.nan
+
+    def step() -> None:
+        world.patch.data.grass[:6] = 11
+
+    open_film(page, filmed(world, View(map="patch", color="grass"), step=step), tmp_path)
+    for number, wanted in enumerate((picture.SCALE[0], picture.SCALE[-1])):
+        page.fill("[data-time]", str(number))
+        page.wait_for_timeout(200)
+        shown = shot(page.locator(".map"))
+        expected = wanted, picture.SCALE[-1], picture.NAMED[-1]
+        for cell, colour in zip(((0, 0), (3, 2), (2, 1)), expected, strict=True):
+            assert np.abs(np.subtract(ink(shown, *cell), colour)).max() <= 2
+
+
+def ink(shown: Image.Image, x: int, y: int) -> Any:
+    """Return the colour in the middle of a cell, of the farm's grid on a map."""
+    scale = 0.94 * min(shown.width / 4, shown.height / 3)
+    right, up = scale * (x - 1.5), scale * (y - 1)
+    return shown.getpixel((int(shown.width / 2 + right), int(shown.height / 2 - up)))
+
+
+@GROUNDS
+@pytest.mark.parametrize("where", ["film", "page", "page with a card"])
+def test_points_before_cells_in_a_browser(
+    page: Page, watch: Watch, tmp_path: Path, where: str, field: str
+) -> None:
+    """They are of the same colour, which no cell has."""
+    if where == "film":
+        open_film(page, filmed(walkers(field)), tmp_path)
+    else:
+        if where == "page with a card":
+            pretend_a_card(page)
+        watch(walkers(field), "#/map")
+        page.wait_for_selector("[data-map='2']")
+    page.wait_for_timeout(200)
+    shown = shot(page.locator(".map"))
+    assert ink(shown, 0, 0) == ink(shown, 3, 2) == picture.BEFORE_CELLS
+    assert picture.BEFORE_CELLS not in (ink(shown, 2, 1), ink(shown, 0, 2))
+
+
+def test_hexagons_of_a_film(page: Page, tmp_path: Path) -> None:
+    open_film(page, filmed(hexagons(), View(map="bee", color="awake")), tmp_path)
+    page.wait_for_timeout(200)
+    shown = shot(page.locator(".map canvas").first)
+    assert wrong_hexagons(shown, 0.94, bee=(3, 2)) == []
+
+
+def test_links_of_a_film(page: Page, tmp_path: Path) -> None:
+    """A line is drawn where it runs, and not where it would run without the border."""
+    open_film(page, filmed(village(), View(links="knows", color="known")), tmp_path)
+    drawn = """([x, y]) => { const canvas = document.querySelector('[data-map] canvas');
+      const [low, high] = [10, 50]; // the bounds
+      const scale = 0.94 * Math.min(canvas.width / 100, canvas.height / (high - low));
+      const [across, down] = [canvas.width / 2 + scale * (x - 50),
+        canvas.height / 2 - scale * (y - 30)];
+      const data = canvas.getContext('2d').getImageData(across - 2, down - 2, 5, 5).data;
+      return Math.max(...data.filter((_, k) => k % 4 === 3)); }"""
+    page.wait_for_timeout(200)
+    assert page.evaluate(drawn, [20, 10]) == 120  # the opacity of a line
+    assert page.evaluate(drawn, [97, 23]) == 120
+    assert page.evaluate(drawn, [50, 20]) == 0
+
+
+def grey(page: Page) -> int:
+    """Return how many pixels of the map have the colour of a line on paper."""
+    line = 255 - round(127 * 120 / 255)
+    return int((np.array(shot(page.locator("[data-map]"))) == line).all(-1).sum())
+
+
+@pytest.mark.parametrize("has_card", [False, True])
+def test_links_on_the_page(page: Page, watch: Watch, has_card: bool) -> None:
+    """They are drawn on a plain canvas, and by WebGL."""
+    if has_card:
+        pretend_a_card(page)
+    watch(village(), view=View(links="knows"))
+    page.wait_for_selector("[data-map='4']")
+    facts = page.locator("main .facts")
+    expect(facts).to_contain_text("2 links")
+    assert ("without a graphics card" in facts.inner_text()) != has_card
+    page.wait_for_timeout(100)
+    assert grey(page) > 50
+    page.select_option("[data-choice='links']", "")
+    expect(facts).not_to_contain_text("links")
+    assert grey(page) == 0
+
+
+def test_the_page_opens_with_the_layer_of_a_view(page: Page, watch: Watch) -> None:
+    watch(village(), view=View(map="room", layer=3))
+    page.wait_for_selector("[data-map='6']")
+    expect(page.locator("[data-choice='layer']")).to_have_value("3")
