@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import re
 import warnings
+import weakref
 from random import Random
 from typing import Any
 
@@ -155,7 +156,11 @@ def test_growth_doubles_or_is_exact_beyond() -> None:
     _, m, _ = made(g.ParticleManager, 641)
     assert m.capacity == 704
     refuses(ValueError, "reserve", m.reserve, -1)
-    refuses(TypeError, m.reserve, 1.0)
+    for wrong in (1.0, "1", None):
+        refuses(TypeError, m.reserve, wrong)
+    refuses(g.CapacityError, m.reserve, 2**33)
+    m.reserve(np.uint16(705))
+    assert m.capacity == 768
     held = m.nbytes
     m.destroy_many(range(600))
     m.shrink_to_fit()
@@ -221,6 +226,30 @@ def test_a_transposed_column_is_not_the_column() -> None:
     _, m, _ = made(g.ParticleManager, 2, position=[[1, 2], [3, 4]])
     m.data.position = m.data.position.T
     assert m.data.position.tolist() == [[1, 3], [2, 4]]
+
+
+@every
+def test_managers_go_without_the_cycle_collector(kind: Any) -> None:
+    _, m, _ = made(kind, 100)
+    is_there = weakref.ref(m)
+    gc.disable()
+    try:
+        del m
+        assert is_there() is None
+    finally:
+        gc.enable()
+
+
+def test_field_names_meet_nothing_in_creations() -> None:
+    entities, m = manager_of("Odd")
+    first, other = entities.create_many(2).tolist()
+    values = {"X": 2.0, "owner": 1, "place": 2, "found": 3, "taken": 4, "borrowed": 5, "old": "o"}
+    assert m.row(m.create(first, **values))._asdict() == values
+    m.create_many([other], **values)
+    assert m.row(m.lookup(other))._asdict() == values
+    entities, m = manager_of("Icy")
+    cold = {"packed": (1.0, 2.0, 3.0), "place": 1, "is_cold": 2, "O": "o", "taken": 3.0}
+    assert m.row(m.create(entities.create(), **cold))._asdict() == cold
 
 
 def test_objects_count_as_memory() -> None:

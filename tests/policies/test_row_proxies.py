@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.subject import refuses
+from ecsgen_testing.subject import Field, refuses, same
 
 import generated as g
+from generated.tests.test_every_type import under_test
 from tests.support.manager_state import made
 
 
@@ -89,10 +90,31 @@ def test_values_that_move_rows_go_to_the_right_one() -> None:
         setattr(m[es[3]], name, SideEffectNumber(5, partial(m.destroy, 0)))  # the last row moves
         assert getattr(m, name)(m.lookup(es[3])) == 5
     _, m, es = made(g.ParticleManager, 4)
-    m[es[3]].position = SideEffectNumber(9, partial(m.destroy, 0)), 1
+    proxy = m[es[3]]
+    proxy.position = SideEffectNumber(9, partial(m.destroy, 0)), 1
     assert m.position(m.lookup(es[3])) == (9, 1)
-    m[es[1]].velocity = m[es[3]].position
+    m[es[1]].velocity = proxy.position
     assert m.velocity(m.lookup(es[1])) == m.position(m.lookup(es[3])) == (9, 1)
+
+
+ODD: list[Any] = [127, 128, -129, 255, 2**30 + 1, 2**63, 2**64 - 1, 2**70, 10**400, -1]
+ODD += [0.1, 1.0, 1e38, 1e40, float("inf"), True, "a"]
+
+
+@pytest.mark.parametrize("field", under_test.fields, ids=lambda field: field.name)
+def test_a_proxy_takes_what_the_setter_does(field: Field) -> None:
+    """A value that is refused raises the same error, and changes nothing."""
+    _, m, es = made(g.EveryTypeManager, 2)
+    writes = partial(getattr(m, f"set_{field.name}"), 0), partial(setattr, m[es[1]], field.name)
+    for value in (*ODD, field.sample(3), *(wrong for wrong, _ in field.wrong())):
+        errors = []
+        for write in writes:
+            try:
+                errors.append(write(value))
+            except (TypeError, ValueError, OverflowError) as error:
+                errors.append(repr(error))
+        assert errors[0] == errors[1]
+        assert same(*map(getattr(m, field.name), (0, 1)))
 
 
 def test_views_of_cold_defaults_write() -> None:
