@@ -19,6 +19,7 @@ from tests.support.sharded_package import NAME, Isles, package
 from tests.support.world_package import world_package
 
 NIL = 0xFFFF_FFFF
+NULL_ID = 0
 Parcel, ParcelError = package.Parcel, package.ParcelError
 
 
@@ -250,6 +251,115 @@ def with_index(parcel: Any, index: int) -> Any:
     start = parcel.entities.ctypes.data - parcel.buffer.ctypes.data
     data[start : start + 4] = index.to_bytes(4, "little")
     return Parcel(data)
+
+
+WITH_IDS = ("agent", "branch", "cell", "guest", "spark")
+
+
+def ids_of(w: Any) -> set[tuple[str, int]]:
+    return {
+        (name, id)
+        for name in WITH_IDS
+        for id in getattr(w, name).ids_by_row().tolist()
+        if id != NULL_ID
+    }
+
+
+def change_some(rng: np.random.Generator, w: Any) -> None:
+    """Create, destroy or forget a few entities, rows and free slots."""
+    manager = getattr(w, WITH_IDS[rng.integers(len(WITH_IDS))])
+    es = rng.permutation(w.entities.live())[: rng.integers(6)]
+    match int(rng.integers(6)):
+        case 0:
+            w.spawn(int(rng.integers(1, 6)))
+        case 1:
+            w.destroy_many(es[:2])
+            w.collect()
+        case 2:
+            ids = manager.ids_by_row()
+            manager.destroy_id_many(rng.permutation(ids[ids != NULL_ID])[: rng.integers(4)])
+        case 3:
+            manager.shrink_to_fit()
+        case _ if manager is w.spark:
+            manager.create_many(int(rng.integers(1, 5)))
+        case _:
+            manager.create_many(es[~manager.has_many(es)])
+
+
+def move_some(rng: np.random.Generator, source: Any, target: Any) -> bool:
+    """Move a few entities, perhaps with a row that has no owner; return True if they came."""
+    es = rng.permutation(source.entities.live())[: rng.integers(6)]
+    parcel = source.extract(es, spark=rng.permutation(source.spark.ids_by_row())[:1])
+    try:
+        target.absorb(parcel)
+    except ParcelError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_id_of_a_world_of_the_same_number_is_made_again(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    worlds = [Isles(3), Isles(3), Isles(4)]
+    n_moved, were_there = 0, [set[Any](), set[Any](), set[Any]()]
+    for _ in range(200):
+        source, target = rng.integers(3, size=2).tolist()
+        if source == target:
+            before = ids_of(worlds[target])
+            change_some(rng, worlds[target])
+            assert not (ids_of(worlds[target]) - before) & were_there[target]
+        else:
+            n_moved += move_some(rng, worlds[source], worlds[target])
+        were_there[target] |= ids_of(worlds[target])
+        for name, id in ids_of(worlds[target]):
+            manager = getattr(worlds[target], name)
+            assert manager.id_of(manager.resolve(id)) == id
+    assert n_moved > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "generation", "slot", "is_skipped"),
+    [
+        ("spark", 1, 1, False),
+        ("spark", 2, 1, False),
+        ("spark", 2, 2, True),
+        ("spark", 1, 1 << 24, True),
+        ("spark", 0xF_FFFF, 2, False),
+        ("cell", 2, 1, False),
+        ("cell", 2, 70, True),
+        ("cell", 0xF_FFFE, (1 << 20) - 1, True),
+        ("cell", 1, 1 << 21, False),
+        ("cell", 0xF_FFFF, 70, False),
+    ],
+)
+def test_ids_that_the_number_may_still_make(
+    name: str, generation: int, slot: int, is_skipped: bool
+) -> None:
+    here, there = Isles(4), Isles(3)
+    (e,) = here.spawn(1, cell={})
+    here.cell.remove(e)  # so that no other number in the parcel is an id's
+    here.cell.create(e)
+    (spark,) = here.spark.create_many(3)[2:].tolist()
+    there.spawn(2, cell={})
+    there.spark.destroy_id(there.spark.create_many(3)[2])
+    old_id = (spark if name == "spark" else here.cell.id_of(0)).to_bytes(8, "little")
+    forged = generation << 44 | 3 << 32 | slot
+    saved = bytes(here.extract([e], spark=[spark]))
+    assert saved.count(old_id) == 1
+    parcel = Parcel(saved.replace(old_id, forged.to_bytes(8, "little")))
+    if not is_skipped:
+        refused(there, ParcelError, lambda: there.absorb(parcel), "of the same number|here already")
+        return
+    there.absorb(parcel)
+    there = Isles.load(there.to_bytes(codecs={"*": None}))
+    manager = getattr(there, name)
+    row = manager.resolve(forged)
+    assert manager.id_of(row) == forged
+    there.spark.create_many(5)
+    there.spawn(99, cell={})
+    manager.destroy(row)
+    assert forged not in manager.ids_by_row()
+    assert manager.resolve(forged) == NIL
 
 
 def test_bytes(tmp_path: Path) -> None:

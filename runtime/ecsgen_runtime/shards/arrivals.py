@@ -16,13 +16,14 @@ from ..managers.policies.additions import announce_all
 from ..managers.policies.chains import own_ancestor
 from ..managers.policies.cold import cold_row_column
 from ..managers.policies.hierarchy import Hierarchy
-from ..managers.policies.ids import IdMethods
+from ..managers.policies.ids import SLOT_BITS
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
 from .handle_map import HandleMap, ShardedBulk, all_distinct
 from .parcels import ParcelBase, ParcelComponent, ParcelError, ParcelRows, plan_of
 from .shard_base import ShardBase
 from .sharded_entities import SlotCache
+from .sharded_managers import ShardedDirectIds, WithForeignIds
 
 
 class Arrival(NamedTuple):
@@ -34,6 +35,8 @@ class Arrival(NamedTuple):
     """0 for rows without owners."""
     columns: Columns
     """Columns by field, checked."""
+    span: int
+    """As many rows there must be, beside those for the owners."""
 
 
 def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
@@ -65,6 +68,8 @@ def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = 
         with slot_cache:
             for arrival in arrivals:
                 arrival.manager._ensure_capacity(arrival.owners, arrival.columns, borrowed)
+                if arrival.span > arrival.manager.data.allocated:
+                    arrival.manager.data.reserve_rows(arrival.span, borrowed)
         for bits, owners, _ in batches:
             store.table.make_room(bits, owners)
         run = world.entities.dispatch.run
@@ -197,22 +202,30 @@ def _plan_arrival(
                 rows.refuse("entity", "rows of one entity do not follow each other")
     else:
         owners = np.zeros(count, np.uint64)
-    if "~id" in component.columns:
-        _check_ids(rows, manager)
+    span = _check_ids(rows, manager, world.entities.n_used) if "~id" in component.columns else 0
     if "~parent" in component.columns:
         _check_tree(rows)
     if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
-    return Arrival(component, manager, owners, rows.fields())
+    return Arrival(component, manager, owners, rows.fields(), span)
 
 
-def _check_ids(rows: ParcelRows, manager: IdMethods) -> None:
+def _check_ids(rows: ParcelRows, manager: WithForeignIds, n_used: int) -> int:
+    """Raise ParcelError for wrong ids, those that are here, and those of this shard's number that
+    it may still make; return how many rows it takes to skip the others of that number."""
     ids: IdArray = rows.column("~id")
     if not all_distinct(ids) or not int(ids.min()) >> 32:
         rows.refuse("~id", "an id is there twice, or is 0")
     is_here = manager.resolve_many(ids) != NIL
     if is_here.any():
         rows.refuse("~id", f"id {int(ids[is_here.argmax()]):#x} is here already")
+    name_rows = isinstance(manager, ShardedDirectIds)
+    end = n_used + max(_MAX_SKIPPED, 16 * len(ids)) if name_rows else 1 << SLOT_BITS
+    wrong = manager.data.first_unskippable(ids, end)
+    if wrong:
+        origin = "another world of the same number"
+        rows.refuse("~id", f"id {wrong:#x} is of {origin}; give one of them another number")
+    return int(manager.data.not_made_here(ids)[1].max(initial=-1)) + 1 if name_rows else 0
 
 
 def _check_tree(rows: ParcelRows) -> None:
@@ -225,7 +238,7 @@ def _check_tree(rows: ParcelRows) -> None:
 
 def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
     """Append rows and restore their ids, cold rows, activity and parents."""
-    component, manager, owners, columns = arrival
+    component, manager, owners, columns, _ = arrival
     rows = manager.evict_and_append(owners, manager._own(columns))
     if not component.is_owned:
         rows = manager.resolve_many(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from operator import index
 from typing import Any, ClassVar, Final
@@ -13,7 +14,7 @@ from ..base.handles import INDEX_MASK, NIL, Entity, EntityArray, Id, IdArray, In
 from ..base.specialisation import NO_SLOTS, specialised
 from ..managers.manager import Manager
 from ..managers.policies.direct import Direct, DirectIdRows, DirectIds
-from ..managers.policies.ids import SLOT_BITS, IdRows, Ids
+from ..managers.policies.ids import SLOT_BITS, SLOT_MASK, IdRows, Ids
 from ..managers.policies.instances import Many
 from ..managers.policies.lookup_maps import Hash, Sparse
 from ..managers.policies.owners import Owned
@@ -286,9 +287,48 @@ class ForeignIdRows(Rows):
     BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _id_generation_column: NDArray[np.uint32]
     _foreign_ids: ForeignIdMap
+    _peak: int
+
+    @property
+    @abstractmethod
+    def _shard_number(self) -> int:
+        """The shard of new ids."""
+
+    @abstractmethod
+    def _rows_in(self, slots: RowArray) -> RowArray:
+        """Return the rows of slots that were given out, NIL for none; O(k)."""
+
+    @abstractmethod
+    def _skip_ids(self, slots: RowArray, generations: NDArray[np.uint32]) -> None:
+        """Make no ids of these generations, or earlier ones, in these slots; O(k)."""
 
     def _generations(self) -> NDArray[np.uint32]:
         return self._id_generation_column
+
+    def not_made_here(self, ids: IdArray) -> tuple[IdArray, RowArray, NDArray[np.uint32]]:
+        """Return those ids with this shard's number that it never made, but may one day, their
+        slots and generations; O(k)."""
+        natives = ids[
+            ids >> np.uint64(SLOT_BITS) & np.uint64(ID_FOREIGN_FLAG) == self._shard_number
+        ]
+        slots = (natives & np.uint64(SLOT_MASK)).view(np.intp)
+        generations = (natives >> np.uint64(SLOT_BITS + ID_SHARD_BITS)).astype(np.uint32)
+        cells = np.zeros(len(natives), np.uint32)
+        given_out = slots < self._peak
+        cells[given_out] = self._id_generation_column[slots[given_out]] >> ID_SHARD_BITS
+        may_come = generations >= cells
+        return natives[may_come], slots[may_come], generations[may_come]
+
+    def first_unskippable(self, ids: IdArray, end: int) -> int:
+        """Return an id with this shard's number that it may still make, and cannot skip: of a slot
+        in use or behind `end`, or of the last generation; else 0. O(k)."""
+        natives, slots, generations = self.not_made_here(ids)
+        cannot_skip = (slots >= end) | (generations >= ID_LAST)
+        known = (slots < self._peak).nonzero()[0]
+        cells = self._id_generation_column[slots[known]]
+        is_native = cells & ID_FOREIGN_FLAG != ID_FOREIGN_FLAG
+        cannot_skip[known] |= is_native & (self._rows_in(slots[known]) != NIL)
+        return natives.item(cannot_skip.argmax()) if cannot_skip.any() else 0
 
     def _init_empty(self) -> None:
         super()._init_empty()
@@ -307,12 +347,25 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         super()._init_empty()
         self._first_generation = _ONE
 
+    @property
+    def _shard_number(self) -> int:
+        return self._first_generation & ID_FOREIGN_FLAG
+
     def _set_shard(self, shard: int) -> None:
         """Set the shard of new ids; there is no id yet."""
         self._first_generation = _ONE | shard
 
     def _skip_generation(self) -> None:
         self._first_generation += _ONE
+
+    def _skip_ids(self, slots: RowArray, generations: NDArray[np.uint32]) -> None:
+        later = generations + 1 << ID_SHARD_BITS
+        known = slots < self._peak
+        column, shard = self._id_generation_column, self._shard_number
+        np.maximum.at(column, slots[known], later[known] | column[slots[known]] & ID_FOREIGN_FLAG)
+        self._first_generation = max(
+            self._first_generation, int(later[~known].max(initial=0)) | shard
+        )
 
     @specialised
     def _free_slot(self, slot: int) -> None:
@@ -327,7 +380,7 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         self._id_slot_cells[self._n] = slot
 
     def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        column, shard = (self._id_generation_column, self._first_generation & ID_FOREIGN_FLAG)
+        column, shard = self._id_generation_column, self._shard_number
         generations = column[slots] >> ID_SHARD_BITS
         has_next = generations != ID_LAST
         usable: NDArray[np.uint32] = slots[has_next]
@@ -381,6 +434,8 @@ class WithForeignIds(Manager):
         slots = data._slots_of(rows)
         data._foreign_ids.insert(ids, slots)
         data._generations()[slots] |= np.uint32(ID_FOREIGN_FLAG)
+        _, own_slots, generations = data.not_made_here(ids)
+        data._skip_ids(own_slots, generations)
 
     def _set_shard(self, shard: int) -> None:
         if shard >= ID_FOREIGN_FLAG:
@@ -443,6 +498,15 @@ class ShardedDirectIdRows(ForeignIdRows, DirectIdRows):
     def _set_shard(self, shard: int) -> None:
         """Set the shard of new ids; there is no id yet."""
         self._shard = shard
+
+    @property
+    def _shard_number(self) -> int:
+        return self._shard
+
+    def _skip_ids(self, slots: RowArray, generations: NDArray[np.uint32]) -> None:
+        column = self._id_generation_column
+        np.maximum.at(column, slots, generations << ID_SHARD_BITS | column[slots] & ID_FOREIGN_FLAG)
+        self._peak = max(self._peak, int(slots.max(initial=-1)) + 1)
 
     def _slots_of(self, rows: RowArray) -> RowArray:
         return rows

@@ -70,7 +70,7 @@ class ShardedWorld(ShardBase):
 
         Raises, and nothing has changed:
             ParcelError: no parcel, cut off, inconsistent, of other schemas; or an entity or
-                an id of it is here already, or this world may still make its handle.
+                an id of it is here already, or this world may still make it.
             DuplicateValueError: a row here has the value of a unique field.
             StructureLockedError: where rows are to go is locked.
             CapacityError: no room for them.
