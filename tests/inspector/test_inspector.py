@@ -405,14 +405,6 @@ def test_the_last_600_frames() -> None:
         assert len(seen.json("frames")["ms"]) == 600
 
 
-@pytest.mark.parametrize(
-    "path", ["rows/__class__", "rows/entities", "rows/spawn", "query/transform", "group/movers"]
-)
-def test_names_are_looked_up_in_tables(seen: Inspected, path: str) -> None:
-    assert seen.get(path).status == 404
-    assert seen.get(f"{path}?sort=x").status == 404
-
-
 def test_columns_of_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(column_cache, "PIECE", 64)
     with Inspected(town()) as seen:

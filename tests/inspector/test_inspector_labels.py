@@ -167,14 +167,6 @@ def test_rows_without_owner_by_id(town: Inspected) -> None:
     assert town.ask("POST", f"row/house/{other}", {}).status == 405
 
 
-def test_rows_by_id_are_changed_with_edit_only() -> None:
-    world = World()
-    with Inspected(world) as seen:
-        for method in ("PATCH", "DELETE"):
-            assert seen.ask(method, "row/spark/1", {}).status == 403
-        assert seen.ask("POST", "save", {"name": "new.snap"}).status == 403
-
-
 def test_settings_of_every_type(town: Inspected) -> None:
     changes = {
         "vision": 3.5, "mode": "infectious", "is_open": True, "motto": "Ça va", "wind": [1, 2],

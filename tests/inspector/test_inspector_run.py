@@ -75,6 +75,9 @@ def watched(inspector: Inspector, script: Any) -> int:
             raise failures[0]
 
 
+FLY = {"way": 1.0, "width": 100.0, "height": 60.0}
+
+
 def birds(seed: int = 1, count: int = 20) -> World:
     world = World()
     places = np.random.default_rng(seed).random((count, 2)) * 50
@@ -89,7 +92,7 @@ def test_run_is_paused_at_first_and_steps_as_told() -> None:
     def script(person: Person) -> None:
         first = person.state()
         assert (first["playing"], first["steps"], first["error"]) == (False, 0, None)
-        assert first["args"] == {"way": 1.0, "width": 100.0, "height": 60.0}
+        assert first["args"] == FLY
         person.post(step=True)
         person.wait_for(steps=1)
         time.sleep(0.03)
@@ -98,8 +101,7 @@ def test_run_is_paused_at_first_and_steps_as_told() -> None:
         person.post(step=True)
         person.wait_for(steps=2, playing=False)
 
-    args = {"way": 1.0, "width": 100.0, "height": 60.0}
-    inspector = serve(world, step=world.boid.fly, args=args)
+    inspector = serve(world, step=world.boid.fly, args=FLY)
     assert watched(inspector, script) == 2
     assert np.allclose((world.boid.data.position - before)[:, 0] % 100, 4)
 
@@ -177,19 +179,6 @@ def test_a_run_at_full_speed_is_answered_between_steps() -> None:
     assert sorted(waits)[10] < 0.5
 
 
-def test_what_cannot_make_a_world() -> None:
-    with pytest.raises(TypeError, match="make: missing a required argument: 'count'"):
-        serve(World(), step=lambda: None, make=lambda count: World())
-    with pytest.raises(TypeError, match="make: wanted a function, not int"):
-        serve(World(), step=lambda: None, make=3)  # type: ignore[arg-type]  # what it says
-
-    def script(person: Person) -> None:
-        status, answer = person.ask("POST", "run", {"reset": {}})
-        assert (status, answer["error"]) == (422, "make returned no world but tuple")
-
-    watched(serve(World(), step=lambda: None, make=lambda: (World(), None, 3)), script)
-
-
 def test_reset_makes_another_world_and_steps_it() -> None:
     def script(person: Person) -> None:
         person.post(step=True)
@@ -203,8 +192,7 @@ def test_reset_makes_another_world_and_steps_it() -> None:
         assert person.ask("POST", "run", {"reset": {"sed": 7}})[0] == 422
 
     first = birds()
-    args = {"way": 1.0, "width": 100.0, "height": 60.0}
-    inspector = serve(first, step=first.boid.fly, args=args, make=birds)
+    inspector = serve(first, step=first.boid.fly, args=FLY, make=birds)
     assert watched(inspector, script) == 2
     assert inspector.world is not first
     places = np.random.default_rng(7).random((5, 2)) * 50
@@ -212,14 +200,21 @@ def test_reset_makes_another_world_and_steps_it() -> None:
     assert np.allclose(inspector.world.boid.data.position, places, atol=1e-5)
 
 
-def test_reset_refuses_a_step_that_would_step_the_old_world() -> None:
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (birds, "return (world, step)"),  # else the step would step the old world
+        (lambda: (World(), None, 3), "make returned no world but tuple"),
+    ],
+)
+def test_reset_refuses_what_is_not_both(make: Any, message: str) -> None:
     def script(person: Person) -> None:
         status, answer = person.ask("POST", "run", {"reset": {}})
         assert status == 422
-        assert "return (world, step)" in answer["error"]
+        assert message in answer["error"]
 
     world = birds()
-    inspector = serve(world, step=lambda: None, make=birds)
+    inspector = serve(world, step=lambda: None, make=make)
     watched(inspector, script)
     assert inspector.world is world
 
@@ -287,11 +282,23 @@ def test_a_run_does_not_tick_while_nobody_looks(monkeypatch: pytest.MonkeyPatch)
     assert max(frames["ms"]) < 300, "a time in which nobody looked is no frame"
 
 
-def test_step_without_its_arguments_is_refused() -> None:
-    with pytest.raises(TypeError, match="step: missing a required argument: 'dt'"):
-        serve(World(), step=lambda dt: None)
-    with pytest.raises(TypeError, match="there is no step"):
-        serve(World(), args={"dt": 1})
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"step": lambda dt: None}, TypeError, "step: missing a required argument: 'dt'"),
+        ({"args": {"dt": 1}}, TypeError, "there is no step"),
+        ({"make": lambda count: World()}, TypeError, "make: missing a required argument: 'count'"),
+        ({"make": 3}, TypeError, "make: wanted a function, not int"),
+        ({"view": {}}, TypeError, "view: wanted a View, not dict"),
+        *(({"token": text}, ValueError, "token") for text in ("", "with blank", "line\n", "é")),
+        ({"token": b"secret"}, TypeError, "^token: wanted text, not bytes$"),
+        ({"world": World}, TypeError, "wanted a world"),
+    ],
+)
+def test_what_cannot_be_served(options: Any, error: type[Exception], message: str) -> None:
+    step = {"step": lambda: None} if "make" in options else {}
+    with pytest.raises(error, match=message):
+        serve(**{"world": World(), **step, **options})
 
 
 def test_own_loop_waits_while_the_page_has_paused_it() -> None:
@@ -355,16 +362,6 @@ def test_without_a_step_the_run_cannot_be_controlled() -> None:
         while thread.is_alive():
             inspector.tick()
     assert answers[0][0] == 404
-
-
-def test_token_in_the_url_runs_nothing() -> None:
-    inspector = serve(World(), step=lambda: None)
-    with inspector:
-        person = Person(inspector)
-        connection = http.client.HTTPConnection("127.0.0.1", person.port, timeout=20)
-        connection.request("POST", f"/api/run?token={person.token}", '{"play": true}')
-        assert connection.getresponse().status == 401
-        connection.close()
 
 
 def test_the_example_steps_what_it_makes(monkeypatch: pytest.MonkeyPatch) -> None:
