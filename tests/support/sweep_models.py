@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ecsgen_runtime import Sweep
+from ecsgen_runtime import Sweep, sweep
 from numpy.typing import NDArray
 
 
@@ -50,6 +49,10 @@ class AtOnce:
         future: Future[Any] = Future()
         future.set_result(function(*arguments))
         return future
+
+
+def swept(model: Any, parameters: Any, **options: Any) -> Sweep:
+    return sweep(model, parameters, executor=AtOnce(), progress=False, **options)
 
 
 class Lines:
@@ -112,11 +115,10 @@ def dies(seed: int, folder: str, number: int, every: int = 5) -> dict[str, Any]:
     return logged(seed, folder)
 
 
-def always_dies(seed: int) -> dict[str, Any]:
-    os._exit(3)
-
-
-def leaves(seed: int) -> dict[str, Any]:
+def ends(seed: int, how: str) -> dict[str, Any]:
+    """End the process, or want to."""
+    if how == "die":
+        os._exit(3)
     sys.exit("had enough")
 
 
@@ -133,7 +135,3 @@ def memory(seed: int, number: int) -> dict[str, int]:
 
 def heavy(seed: int, weight: str, lines: int) -> dict[str, Any]:
     return {"heavy": np.full(lines, len(weight)), "share": np.linspace(0, 1, lines)}
-
-
-def threads(seed: int, number: int) -> dict[str, str]:
-    return {"thread": threading.current_thread().name.partition("_")[0]}

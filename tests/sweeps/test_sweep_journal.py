@@ -14,16 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime import Sweep, sweep
 
-from tests.support.sweep_models import AtOnce, Lines, columns, line, logged, raises, same
+from tests.support.sweep_models import Lines, columns, line, logged, raises, same, swept
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120
-
-
-def swept(model: Any, parameters: Any, path: Path, **options: Any) -> Sweep:
-    return sweep(model, parameters, path=path, executor=AtOnce(), progress=False, **options)
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
@@ -39,7 +34,7 @@ def test_a_line_for_each_run(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     rows = Lines(tick=np.arange(2), mean=np.array([1.5, np.inf]))
     results: list[Any] = [{"y": 2, "z": "é"}, {"y": np.nan}, rows, None]
-    s = swept(lambda seed, i: results[i], {"i": range(4)}, path)
+    s = swept(lambda seed, i: results[i], {"i": range(4)}, path=path)
     first, second, third, last = entries(path)
     assert first == {
         "parameters": {"i": 0},
@@ -57,39 +52,39 @@ def test_infinite_parameters(tmp_path: Path) -> None:
     """They are strict JSON and not run again; NaN is no parameter, for it equals nothing."""
     path = tmp_path / "runs.jsonl"
     parameters = {"x": [np.inf, 1.5, -np.inf], "y": ["Infinity", [np.inf, '"Infinity']]}
-    fresh = swept(line, parameters, path)
+    fresh = swept(line, parameters, path=path)
     assert entries(path)[3]["parameters"] == {"x": 1.5, "y": [np.inf, '"Infinity']}
-    assert same(swept(pytest.fail, parameters, path, stale="keep"), fresh)
+    assert same(swept(pytest.fail, parameters, path=path, stale="keep"), fresh)
     assert len(entries(path)) == len(fresh) == 6
     assert fresh.columns["x"].tolist() == [np.inf, np.inf, 1.5, 1.5, -np.inf, -np.inf]
     with pytest.raises(
         ValueError, match=r"parameter 'x': .*nan is no number of JSON; None may stand"
     ):
-        swept(line, {"x": [[1, np.nan]]}, path)
+        swept(line, {"x": [[1, np.nan]]}, path=path)
 
 
 def test_runs_that_ended_are_not_repeated(tmp_path: Path) -> None:
     path, folder = tmp_path / "runs.jsonl", tmp_path / "logs"
     folder.mkdir()
     parameters = {"folder": [str(folder)], "x": range(5)}
-    first = swept(logged, parameters, path, replicates=2)
+    first = swept(logged, parameters, path=path, replicates=2)
     content = path.read_bytes()
-    again = swept(logged, parameters, path, replicates=2)
+    again = swept(logged, parameters, path=path, replicates=2)
     assert path.read_bytes() == content
     assert same(first, again)
-    more = swept(logged, {"folder": [str(folder)], "x": range(4, 7)}, path, replicates=3)
+    more = swept(logged, {"folder": [str(folder)], "x": range(4, 7)}, path=path, replicates=3)
     assert len(more) == 9
     assert [file.read_text() for file in folder.iterdir()] == ["x"] * (10 + 7)
 
 
 def test_runs_that_raised_are_repeated(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    first = swept(raises, {"number": range(4)}, path)
-    again = swept(raises, {"number": range(4)}, path)
+    first = swept(raises, {"number": range(4)}, path=path)
+    again = swept(raises, {"number": range(4)}, path=path)
     assert [len(s.errors) for s in (first, again)] == [1, 1]
     assert [("error" in entry) for entry in entries(path)] == [False, True, False, False, True]
     mended = swept(
-        lambda seed, number: {"twice": 2 * number}, {"number": range(4)}, path, stale="keep"
+        lambda seed, number: {"twice": 2 * number}, {"number": range(4)}, path=path, stale="keep"
     )
     assert not mended.errors
     assert mended.columns["twice"].tolist() == [0, 2, 4, 6]
@@ -98,16 +93,13 @@ def test_runs_that_raised_are_repeated(tmp_path: Path) -> None:
 
 def test_half_a_line_is_dropped_wherever_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    fresh = swept(line, {"x": [1, 2]}, path)
+    fresh = swept(line, {"x": [1, 2]}, path=path)
     content = path.read_bytes()
     begin = content.index(b"\n") + 1
-    for end in (
-        *range(begin + 1, begin + 30),
-        *range(begin + 30, len(content), 37),
-        len(content) - 1,
-    ):
+    early, later = range(begin + 1, begin + 30), range(begin + 30, len(content), 37)
+    for end in (*early, *later, len(content) - 1):
         path.write_bytes(content[:end])
-        assert same(swept(line, {"x": [1, 2]}, path), fresh)
+        assert same(swept(line, {"x": [1, 2]}, path=path), fresh)
         assert path.read_bytes() == content
 
 
@@ -118,12 +110,12 @@ def test_a_file_has_one_sweep_at_a_time(tmp_path: Path) -> None:
     def model(seed: int, x: int) -> dict[str, bool]:
         for name in (path, other):
             with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} writes.*{name}"):
-                swept(line, {"x": [1]}, name)
+                swept(line, {"x": [1]}, path=name)
         return {"y": True}
 
-    s = swept(model, {"x": [1, 2]}, path)
+    s = swept(model, {"x": [1, 2]}, path=path)
     assert not s.errors, s.errors[0].traceback
-    assert same(swept(model, {"x": [1, 2]}, other), s)
+    assert same(swept(model, {"x": [1, 2]}, path=other), s)
     assert {file.name for file in tmp_path.iterdir()} == {"runs.jsonl", "link.jsonl"}
 
 
@@ -132,35 +124,28 @@ def test_a_file_of_another_process_is_refused(tmp_path: Path) -> None:
     process = begun(tmp_path)
     wait_for_lines(process, path, 2)
     with pytest.raises(BlockingIOError, match=rf"process {process.pid} writes this"):
-        swept(line, {"x": [1]}, path)
+        swept(line, {"x": [1]}, path=path)
     process.kill()
     process.communicate(timeout=DEADLINE)
     with pytest.raises(ValueError, match="another seed"):  # nobody has it any more
-        swept(line, {"x": [1]}, path, seed=6)
+        swept(line, {"x": [1]}, path=path, seed=6)
 
 
 @pytest.mark.parametrize("options", [{"seed": 4}, {"common_seeds": True}])
 def test_the_file_of_another_sweep(tmp_path: Path, options: dict[str, Any]) -> None:
     path = tmp_path / "runs.jsonl"
-    swept(line, {"x": [1]}, path, seed=3)
+    swept(line, {"x": [1]}, path=path, seed=3)
     before = path.read_bytes()
     with pytest.raises(ValueError, match=r"runs.jsonl, line 2 is of a sweep with another seed"):
-        swept(line, {"x": [1, 2]}, path, **{"seed": 3, **options})
+        swept(line, {"x": [1, 2]}, path=path, **{"seed": 3, **options})
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "a precious letter",
-            "a precious letter\n",
-            "[1]\n",
-            "{}\n",
-            "3\n",
-            '{"parameters": 3}\n',
-            '{"sweep": 3}\n',
-        ),
+        *("a precious letter", "a precious letter\n", "[1]\n", "{}\n", "3\n"),
+        *('{"parameters": 3}\n', '{"sweep": 3}\n'),
         '{"parameters": {}, "replicate": 0, "seed": 11497936127018977689, "result": {}}\n',
         '{"parameters": {}, "replicate": "0", "seed": 1, "result": {"y": 1}, "types": {}}\n',
     ],
@@ -169,32 +154,30 @@ def test_other_files_stay_as_they_are(tmp_path: Path, text: str) -> None:
     path = tmp_path / "letter.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"letter.txt, line 1 is (no line|of a sweep)"):
-        swept(line, {}, path)
+        swept(line, {}, path=path)
     assert path.read_text() == text
 
 
 def test_results_whose_names_are_taken_by_now(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    swept(lambda seed, x: {"y": 1}, {"x": [1]}, path)
-    s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path, stale="keep")
+    swept(lambda seed, x: {"y": 1}, {"x": [1]}, path=path)
+    s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path=path, stale="keep")
     assert len(s.errors) == 2
     assert "'y' is the name of a parameter" in s.errors[0].traceback
 
 
 def test_nothing_is_left_out_because_of_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        swept(pytest.fail, {}, tmp_path / "nowhere" / "runs.jsonl")
+        swept(pytest.fail, {}, path=tmp_path / "nowhere" / "runs.jsonl")
 
 
 # A file cannot become longer than it is said here, as if the disk were full.
 FULL = """
 import resource, signal, sys
-from ecsgen_runtime import sweep
-from tests.support.sweep_models import AtOnce, columns
+from tests.support.sweep_models import columns, swept
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-parameters = {"lines": range(1, 60)}
-sweep(columns, parameters, path=sys.argv[1], executor=AtOnce(), progress=False)
+swept(columns, {"lines": range(1, 60)}, path=sys.argv[1])
 """
 
 
@@ -209,14 +192,14 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert str(path) in last
     ended = len(entries(path))
     assert 3 < ended < 59
-    s = swept(columns, {"lines": range(1, 60)}, path)
+    s = swept(columns, {"lines": range(1, 60)}, path=path)
     assert len(entries(path)) == 59
-    assert same(s, sweep(columns, {"lines": range(1, 60)}, executor=AtOnce(), progress=False))
+    assert same(s, swept(columns, {"lines": range(1, 60)}))
 
 
 def test_a_device_that_is_always_full() -> None:
     with pytest.raises(OSError, match=r"\[Errno 28\] No space left on device; .*: '/dev/full'"):
-        swept(line, {"x": [1]}, Path("/dev/full"))
+        swept(line, {"x": [1]}, path=Path("/dev/full"))
 
 
 RATE = 0.5
@@ -241,52 +224,46 @@ class Growth:
         return {"y": self.rate}
 
 
-def nested(rate: float) -> Any:
-    return lambda seed, x: {"y": rate}
-
-
-def typed_in(text: str) -> Any:
+def text_of(rate: float) -> Any:
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(text, names)
+    exec(f"def model(seed, x):\n    return {{'y': {rate}}}\n", names)
     return names["model"]
 
 
-def partly(rate: float) -> Any:
-    return partial(grows, rate=rate)
+MAKE = {
+    "partial": lambda rate: partial(grows, rate=rate),
+    "object": Growth,
+    "method": lambda rate: Growth(rate).grow,
+    "nested": lambda rate: lambda seed, x: {"y": rate},
+    "typed_in": text_of,
+}
+"""Ways to make a model with some rate of growth."""
 
 
-def bound(rate: float) -> Any:
-    return Growth(rate).grow
-
-
-def text_of(rate: float) -> Any:
-    return typed_in(f"def model(seed, x):\n    return {{'y': {rate}}}\n")
-
-
-@pytest.mark.parametrize("make", [partly, Growth, bound, nested, text_of])
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 def test_another_model_is_refused_unless_it_is_said(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "runs.jsonl"
-    first = swept(make(0.1), {"x": [1]}, path)
+    first = swept(make(0.1), {"x": [1]}, path=path)
     content = path.read_bytes()
-    assert same(swept(make(0.1), {"x": [1]}, path), first)
+    assert same(swept(make(0.1), {"x": [1]}, path=path), first)
     with pytest.raises(ValueError, match=r'runs of another model: .* is another.*"keep".*"again"'):
-        swept(make(0.2), {"x": [1]}, path)
-    assert same(swept(make(0.2), {"x": [1]}, path, stale="keep"), first)
+        swept(make(0.2), {"x": [1]}, path=path)
+    assert same(swept(make(0.2), {"x": [1]}, path=path, stale="keep"), first)
     assert path.read_bytes() == content
-    both = swept(make(0.2), {"x": [1, 2]}, path, stale="keep")
+    both = swept(make(0.2), {"x": [1, 2]}, path=path, stale="keep")
     assert both.columns["y"].tolist() == [
         *first.columns["y"],
-        *sweep(make(0.2), {"x": [2]}, executor=AtOnce(), progress=False).columns["y"],
+        *swept(make(0.2), {"x": [2]}).columns["y"],
     ]
     for rate in (0.1, 0.2):  # some of the runs are the other's
         with pytest.raises(ValueError, match="runs of another model"):
-            swept(make(rate), {"x": [1]}, path)
+            swept(make(rate), {"x": [1]}, path=path)
     mixed = path.read_bytes()
-    again = swept(make(0.2), {"x": [1]}, path, stale="again")
+    again = swept(make(0.2), {"x": [1]}, path=path, stale="again")
     assert not same(again, first)
     assert (tmp_path / "runs.jsonl.1").read_bytes() == mixed
-    assert same(swept(make(0.2), {"x": [1]}, path, stale="again"), again)
-    swept(make(0.3), {"x": [1]}, path, stale="again")
+    assert same(swept(make(0.2), {"x": [1]}, path=path, stale="again"), again)
+    swept(make(0.3), {"x": [1]}, path=path, stale="again")
     assert {file.name for file in tmp_path.iterdir()} == {
         *("runs.jsonl", "runs.jsonl.1", "runs.jsonl.2")
     }
@@ -296,20 +273,17 @@ def test_what_a_model_uses_of_its_module_is_part_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, module = tmp_path / "runs.jsonl", sys.modules[__name__]
-    swept(grows, {"x": [1]}, path)
-    with monkeypatch.context() as changed:
-        changed.setattr(module, "RATE", 0.6)
-        with pytest.raises(ValueError, match="another model: RATE is another one"):
-            swept(grows, {"x": [1]}, path)
-    with monkeypatch.context() as changed:
-        changed.setattr(grown, "__code__", (lambda x, rate: 3.0).__code__)
-        with pytest.raises(ValueError, match="grown is another one"):
-            swept(grows, {"x": [1]}, path)
-    with monkeypatch.context() as changed:
-        changed.setattr(np, "__version__", "1.0")
-        with pytest.raises(ValueError, match=r"numpy .* then, 1\.0 now"):
-            swept(grows, {"x": [1]}, path)
-    swept(grows, {"x": [1]}, path)
+    swept(grows, {"x": [1]}, path=path)
+    for target, name, value, message in (
+        (module, "RATE", 0.6, "another model: RATE is another one"),
+        (grown, "__code__", (lambda x, rate: 3.0).__code__, "grown is another one"),
+        (np, "__version__", "1.0", r"numpy .* then, 1\.0 now"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(target, name, value)
+            with pytest.raises(ValueError, match=message):
+                swept(grows, {"x": [1]}, path=path)
+    swept(grows, {"x": [1]}, path=path)
 
 
 def test_what_a_model_imports_inside_is_part_of_it(
@@ -325,11 +299,11 @@ def test_what_a_model_imports_inside_is_part_of_it(
     (tmp_path / "inner_rates.py").write_text("RATES = [0.1, 0.2]\n")
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "runs.jsonl"
-    first = swept(model, {"x": [1]}, path)
-    assert same(swept(model, {"x": [1]}, path), first)
+    first = swept(model, {"x": [1]}, path=path)
+    assert same(swept(model, {"x": [1]}, path=path), first)
     monkeypatch.setattr(sys.modules["inner_rates"], "RATES", [0.1, 0.3])
     with pytest.raises(ValueError, match="another model: RATES is another one"):
-        swept(model, {"x": [1]}, path)
+        swept(model, {"x": [1]}, path=path)
 
 
 def test_what_a_model_notes_down_around_it_is_no_part_of_it(tmp_path: Path) -> None:
@@ -340,28 +314,22 @@ def test_what_a_model_notes_down_around_it_is_no_part_of_it(tmp_path: Path) -> N
         return {"y": 1}
 
     for _ in range(2):
-        swept(model, {"x": [1, 2]}, tmp_path / "runs.jsonl")
+        swept(model, {"x": [1, 2]}, path=tmp_path / "runs.jsonl")
     assert calls == [1, 2]
 
 
 def test_files_that_do_not_say_their_model(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    fresh = swept(line, {"x": [1, 2]}, path)
+    fresh = swept(line, {"x": [1, 2]}, path=path)
     old = b"".join(path.read_bytes().splitlines(keepends=True)[1:])
     path.write_bytes(old)
     with pytest.raises(ValueError, match="it does not say of what model"):
-        swept(line, {"x": [1, 2]}, path)
-    assert same(swept(line, {"x": [1, 2]}, path, stale="keep"), fresh)
-    assert same(swept(line, {"x": [1, 2]}, path, stale="again"), fresh)
+        swept(line, {"x": [1, 2]}, path=path)
+    assert same(swept(line, {"x": [1, 2]}, path=path, stale="keep"), fresh)
+    assert same(swept(line, {"x": [1, 2]}, path=path, stale="again"), fresh)
     assert (tmp_path / "runs.jsonl.1").read_bytes() == old
     path.write_bytes(path.read_bytes() * 2)  # as `cat` puts files together
-    assert same(swept(line, {"x": [1, 2]}, path), fresh)
-
-
-@pytest.mark.parametrize("stale", ["kept", True, ""])
-def test_other_words_for_stale(tmp_path: Path, stale: Any) -> None:
-    with pytest.raises(ValueError, match='stale is "keep" or "again"'):
-        swept(line, {}, tmp_path / "runs.jsonl", stale=stale)
+    assert same(swept(line, {"x": [1, 2]}, path=path), fresh)
 
 
 SCRIPT = """

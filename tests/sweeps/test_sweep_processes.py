@@ -19,57 +19,41 @@ import pytest
 from ecsgen_runtime import sweep
 
 from tests.support import sweep_models
-from tests.support.sweep_models import AtOnce, same
+from tests.support.sweep_models import AtOnce, same, swept
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def test_the_same_as_in_this_process() -> None:
-    parameters = {"x": range(20)}
-    table = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
-    expected = sweep(sweep_models.line, parameters, replicates=2, executor=AtOnce(), progress=False)
-    assert same(table, expected)
-
-
-def test_partials_and_methods_go_there_too() -> None:
-    s = sweep(partial(sweep_models.columns, lines=2), {"x": [1]}, workers=1, progress=False)
-    assert len(s) == 2
+    """Also of partials, which go there, too."""
+    model, parameters = partial(sweep_models.line, extra=1), {"x": range(20)}
+    table = sweep(model, parameters, replicates=2, workers=2, progress=False)
+    assert same(table, swept(model, parameters, replicates=2))
 
 
 def test_processes_that_die_lose_one_run_each(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    parameters = {"folder": [str(tmp_path)], "number": range(9)}
+    """Those that waited in it are done by another one."""
+    path, folder = tmp_path / "runs.jsonl", tmp_path / "logs"
+    folder.mkdir()
+    parameters = {"folder": [str(folder)], "every": [200], "number": range(400)}
     s = sweep(sweep_models.dies, parameters, workers=2, path=path, progress=False)
-    assert [error.parameters["number"] for error in s.errors] == [2, 7]
-    assert len(s) == 7
+    assert [error.parameters["number"] for error in s.errors] == [2, 202]
+    assert len(s) == 398
     text = s.errors[0].traceback
     assert "RuntimeError: the process of this run died, with exit status -9" in text
     assert f"number=2, replicate=0, seed={s.errors[0].seed}" in text
     again = sweep(sweep_models.dies, parameters, workers=2, path=path, progress=False)
-    assert len(again) == 9
-    logs = [file for file in tmp_path.iterdir() if file.name.isdigit()]
-    assert [file.read_text() for file in logs] == ["x"] * 9
-
-
-def test_runs_that_waited_in_a_process_that_died_are_done_by_another(tmp_path: Path) -> None:
-    parameters = {"folder": [str(tmp_path)], "every": [400], "number": range(400)}
-    s = sweep(sweep_models.dies, parameters, workers=1, progress=False)
-    assert [error.parameters["number"] for error in s.errors] == [2]
-    assert len(s) == 399
+    assert len(again) == 400
+    logs = [file for file in folder.iterdir() if file.name.isdigit()]
+    assert [file.read_text() for file in logs] == ["x"] * 400
 
 
 def test_runs_that_end_their_process_whatever_is_done() -> None:
-    s = sweep(sweep_models.always_dies, {}, replicates=2, workers=1, progress=False)
-    assert [error.replicate for error in s.errors] == [0, 1]
-    assert "with exit status 3" in s.errors[1].traceback
-
-
-def test_runs_that_want_to_exit() -> None:
-    s = sweep(sweep_models.leaves, {}, replicates=2, workers=1, progress=False)
-    assert [error.traceback.splitlines()[-2] for error in s.errors] == [
-        "SystemExit: had enough"
-    ] * 2
+    s = sweep(sweep_models.ends, {"how": ["die", "exit"]}, workers=1, progress=False)
+    died, left = (error.traceback for error in s.errors)
+    assert "with exit status 3" in died
+    assert left.splitlines()[-2] == "SystemExit: had enough"
 
 
 def test_both_ends_of_a_pipe_may_be_full() -> None:

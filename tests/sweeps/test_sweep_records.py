@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.generated_package import build
-from tests.support.sweep_models import AtOnce, same
+from tests.support.sweep_models import same, swept
 
 SCHEMAS = """
 enum: Mood
@@ -69,27 +69,25 @@ def test_lines_of_reductions(models: Any) -> None:
 
 
 def test_lines_of_rows_with_enums_by_name(models: Any, tmp_path: Path) -> None:
-    sweep = import_module("farm").sweep
-    options = {"executor": AtOnce(), "path": tmp_path / "runs.jsonl", "progress": False}
-    s, again = (sweep(models.each, {"n": [2, 0, 3]}, **options) for _ in range(2))
+    path = tmp_path / "runs.jsonl"
+    s, again = (swept(models.each, {"n": [2, 0, 3]}, path=path) for _ in range(2))
     assert s.columns["n"].tolist() == [2] * 4 + [3] * 6
     assert s.columns["mood"].tolist() == ["calm", "cross"] * 2 + ["calm", "cross", "calm"] * 2
     assert s.columns["weight"].tolist() == [1.5] * 2 + [4.5] * 2 + [1.5] * 3 + [4.5] * 3
     assert s.columns["entity"].dtype == np.uint64
     assert same(s, again)
-    none = sweep(models.each, {"n": [0]}, executor=AtOnce(), progress=False)
+    none = swept(models.each, {"n": [0]})
     assert none.columns["mood"].dtype == s.columns["mood"].dtype
 
 
 def test_runs_of_another_package_are_refused(models: Any, tmp_path: Path) -> None:
-    sweep = import_module("farm").sweep
-    options = {"executor": AtOnce(), "path": tmp_path / "runs.jsonl", "progress": False}
-    sweep(models.herd, {"n": [2]}, **options)
+    path = tmp_path / "runs.jsonl"
+    swept(models.herd, {"n": [2]}, path=path)
     schemas = tmp_path / "schemas" / "farm.yaml"
     schemas.write_text(SCHEMAS.replace("weight += 1.5", "weight += 2.5"))  # nothing that is saved
     build(tmp_path / "schemas", tmp_path / "farm")
     with pytest.raises(ValueError, match="another model: package farm is another one"):
-        sweep(models.herd, {"n": [2]}, **options)
+        swept(models.herd, {"n": [2]}, path=path)
 
 
 def test_a_package_that_only_the_model_imports(models: Any, tmp_path: Path) -> None:
@@ -98,9 +96,7 @@ def test_a_package_that_only_the_model_imports(models: Any, tmp_path: Path) -> N
 
         return {"y": len(World().entities)}
 
-    sweep = import_module("ecsgen_runtime").sweep
-    options = {"executor": AtOnce(), "path": tmp_path / "runs.jsonl", "progress": False}
     for name in [name for name in sys.modules if name.partition(".")[0] == "farm"]:
         del sys.modules[name]
     for _ in range(2):
-        assert len(sweep(inside, {"n": [2]}, **options)) == 1
+        assert len(swept(inside, {"n": [2]}, path=tmp_path / "runs.jsonl")) == 1

@@ -13,15 +13,11 @@ from typing import Any
 import ecsgen_runtime
 import numpy as np
 import pytest
-from ecsgen_runtime import Sweep, sweep
+from ecsgen_runtime import sweep
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sweep_models import AtOnce, Lines, Mode, Trait, columns, line, raises, same
-
-
-def swept(model: Any, parameters: Any, **options: Any) -> Sweep:
-    return sweep(model, parameters, executor=AtOnce(), progress=False, **options)
+from tests.support.sweep_models import Lines, Mode, Trait, columns, line, raises, same, swept
 
 
 def asked(parameters: Any, **options: Any) -> list[dict[str, Any]]:
@@ -144,6 +140,10 @@ def test_twice_the_same_is_run_once() -> None:
         ({"x": [1]}, {"workers": 0}, ValueError, "workers is a number from 1"),
         ({"x": [1]}, {"seed": -1}, ValueError, "seed is a number from 0"),
         ({"x": [1]}, {"seed": 2**64}, ValueError, "seed is a number from 0"),
+        *(
+            ({"x": [1]}, {"stale": word}, ValueError, 'stale is "keep" or "again"')
+            for word in ("kept", True, "")
+        ),
         ({"x": "abc"}, {}, TypeError, "parameter 'x': the values that it has"),
         ({"x": 3}, {}, TypeError, "parameter 'x': the values that it has"),
         ({"x": [{1, 2}]}, {}, TypeError, "parameter 'x': .* is nothing that JSON can hold"),
@@ -155,7 +155,7 @@ def test_twice_the_same_is_run_once() -> None:
 )
 def test_refused(parameters: Any, options: Any, error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
-        sweep(line, parameters, executor=AtOnce(), progress=False, **options)
+        swept(line, parameters, **options)
 
 
 def test_refused_models_and_executors() -> None:
