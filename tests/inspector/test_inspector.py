@@ -106,9 +106,7 @@ def same(json_value: Any, value: Any) -> bool:
         return len(json_value) == len(value) and all(map(same, json_value, value))
     if isinstance(value, int | float) and isinstance(json_value, str):
         name = getattr(value, "name", None)
-        return (
-            json_value == (name if name is not None else f"{value}") or float(json_value) == value
-        )
+        return json_value == (name or f"{value}") or float(json_value) == value
     if isinstance(value, bytes):
         return bool(json_value == value.hex())
     return bool(json_value == (value if value is not None else "NoneType"))
@@ -287,11 +285,6 @@ def test_entity(seen: Inspected) -> None:
     assert chunked["weapon"]["direction"] == [1.0, 2.0, 3.0]
     nobody = seen.json("entity/77")
     assert (nobody["alive"], nobody["components"]) == (False, {})
-    for wrong in ("x", "-1", str(1 << 64), "1" * 30, "٣"):
-        assert (
-            seen.get(f"entity/{wrong.encode().hex() if not wrong.isascii() else wrong}").status
-            == 404
-        )
 
 
 def test_histogram(seen: Inspected) -> None:
@@ -345,11 +338,8 @@ def test_histogram_of_values_that_floats_hardly_tell_apart(
     setattr(world.every_type.data, field, values)
     with Inspected(world) as seen:
         answer = seen.json(f"histogram/every_type/{field}?bins={bins}")
-    assert (sum(answer["counts"]), len(answer["counts"]), len(answer["edges"])) == (
-        3,
-        bins,
-        bins + 1,
-    )
+    assert sum(answer["counts"]) == 3
+    assert (len(answer["counts"]), len(answer["edges"])) == (bins, bins + 1)
     assert all(isinstance(edge, float) for edge in answer["edges"])
 
 
@@ -429,15 +419,16 @@ def test_an_empty_world() -> None:
 Work = Callable[[], Any]
 
 
-def asked(questions: TickQueue, *works: Work) -> list[asyncio.Future[Any]]:
+async def asked(questions: TickQueue, *works: Work) -> list[asyncio.Future[Any]]:
     """Put questions as a server does."""
-    return [asyncio.ensure_future(questions.run_in_tick(work)) for work in works]
+    waiting = [asyncio.ensure_future(questions.run_in_tick(work)) for work in works]
+    await asyncio.sleep(0)
+    return waiting
 
 
 async def answered(budget: float, *works: Work) -> tuple[int, list[Any]]:
     questions = TickQueue()
-    waiting = asked(questions, *works)
-    await asyncio.sleep(0)
+    waiting = await asked(questions, *works)
     count = questions.run_pending(budget)
     while questions.run_pending(1.0):
         pass
@@ -512,16 +503,9 @@ def test_errors_keep_no_view() -> None:
         view = world.point_mass.data.mass
         raise ValueError(len(view))
 
-    async def run() -> Any:
-        questions = TickQueue()
-        (waiting,) = asked(questions, fails)
-        await asyncio.sleep(0)
-        questions.run_pending(1.0)
-        return await asyncio.gather(waiting, return_exceptions=True)
-
     gc.disable()
     try:
-        (error,) = asyncio.run(run())
+        _, (error,) = asyncio.run(answered(1.0, fails))
         with warnings.catch_warnings():
             warnings.simplefilter("error", StaleViewWarning)
             world.spawn(100, point_mass={})
@@ -534,10 +518,7 @@ def test_errors_keep_no_view() -> None:
 def test_no_tick_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tick_queue, "PATIENCE", 0.05)
     with Inspected(World()) as seen:
-        sent = seen._threads.submit(
-            seen._send, "GET", "/api/world", {"X-Ecsgen-Token": seen.token}, None
-        )
-        answer = sent.result(5)
+        answer = seen.sent("GET", "/api/world", {"X-Ecsgen-Token": seen.token}).result(5)
         assert answer.status == 503
         assert "no tick() answered" in answer.error
         assert seen.inspector.tick() == 0  # nobody waits any more
@@ -564,8 +545,7 @@ def test_ctrl_c_in_a_tick_is_the_programs() -> None:
 
     async def run() -> None:
         questions = TickQueue()
-        (waiting,) = asked(questions, interrupted)
-        await asyncio.sleep(0)
+        (waiting,) = await asked(questions, interrupted)
         with pytest.raises(KeyboardInterrupt):
             questions.run_pending(1.0)
         with pytest.raises(RequestError):
@@ -586,8 +566,7 @@ def test_closing() -> None:
 def test_closing_refuses_what_waits() -> None:
     async def run() -> None:
         questions = TickQueue()
-        (waiting,) = asked(questions, lambda: 1)
-        await asyncio.sleep(0)
+        (waiting,) = await asked(questions, lambda: 1)
         questions.close()
         with pytest.raises(RequestError, match="closed"):
             await waiting

@@ -171,6 +171,7 @@ def test_unknown_names_in_every_method(method: str, edit: bool) -> None:
         *(f"entity/{e}/", f"entity/{e}/nothing", f"entity/{e}/nothing/", f"entity/{e}/__class__"),
         *("rows/__class__", "rows/entities", "rows/spawn?sort=x", "query/transform?sort=x"),
         *("entity/x", "entity/x/point_mass", f"entity/{1 << 64}", "entity/", "entity//point_mass"),
+        *("entity/-1", f"entity/{'1' * 30}", "entity/%D9%A3"),  # a three that is none of ours
         *("rows/nothing", "rows/", "query/nothing", "query/point_mass", "group/nothing"),
         *("group/movers", "tree/nothing", "histogram/nothing/mass", "histogram/point_mass/nothing"),
         *("nothing", "world/", "frames/nothing", ""),

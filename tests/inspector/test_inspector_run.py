@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import http.client
 import importlib
-import json
 import threading
 import time
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 
 from ecsgen.inspector import Inspector, serve
 from generated import World
+from tests.support.inspector_client import Client, Inspected
 
 
-class Person:
+class Person(Client):
     """A browser on another thread, while `run` has this one."""
 
-    def __init__(self, inspector: Inspector) -> None:
-        parts = urlsplit(inspector.url)
-        self.port, self.token = parts.port or 0, parse_qs(parts.query)["token"][0]
-
-    def ask(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        content = None if body is None else json.dumps(body)
-        connection.request(method, f"/api/{path}", content, {"X-Ecsgen-Token": self.token})
-        answer = connection.getresponse()
-        read = answer.status, json.loads(answer.read())
-        connection.close()
-        return read
-
     def post(self, **body: object) -> Any:
-        status, answer = self.ask("POST", "run", body)
-        assert status == 200, answer
-        return answer
+        answer = self.ask("POST", "run", body)
+        assert answer.status == 200, answer.body
+        return answer.json
 
     def state(self) -> Any:
-        return self.ask("GET", "run")[1]
+        return self.json("run")
 
     def wait_for(self, **wanted: object) -> Any:
         for _ in range(400):
@@ -186,10 +171,10 @@ def test_reset_makes_another_world_and_steps_it() -> None:
         assert person.state()["make"] == {"seed": 1, "count": 20}
         state = person.post(reset={"seed": 7, "count": 5})
         assert (state["steps"], state["make"]) == (0, {"seed": 7, "count": 5})
-        assert person.ask("GET", "world")[1]["alive"] == 5
+        assert person.json("world")["alive"] == 5
         person.post(step=True)
         person.wait_for(steps=1)
-        assert person.ask("POST", "run", {"reset": {"sed": 7}})[0] == 422
+        assert person.ask("POST", "run", {"reset": {"sed": 7}}).status == 422
 
     first = birds()
     inspector = serve(first, step=first.boid.fly, args=FLY, make=birds)
@@ -209,9 +194,9 @@ def test_reset_makes_another_world_and_steps_it() -> None:
 )
 def test_reset_refuses_what_is_not_both(make: Any, message: str) -> None:
     def script(person: Person) -> None:
-        status, answer = person.ask("POST", "run", {"reset": {}})
-        assert status == 422
-        assert message in answer["error"]
+        answer = person.ask("POST", "run", {"reset": {}})
+        assert answer.status == 422
+        assert message in answer.error
 
     world = birds()
     inspector = serve(world, step=lambda: None, make=make)
@@ -239,9 +224,9 @@ def test_reset_refuses_what_is_not_both(make: Any, message: str) -> None:
 def test_refused_commands_change_nothing(body: object) -> None:
     def script(person: Person) -> None:
         before = person.state()
-        status, answer = person.ask("POST", "run", body)
-        assert status == 422
-        assert answer["error"]
+        answer = person.ask("POST", "run", body)
+        assert answer.status == 422
+        assert answer.error
         assert person.state() == before
 
     watched(serve(World(), step=lambda dt: None, args={"dt": 0.5}), script)
@@ -275,7 +260,7 @@ def test_a_run_does_not_tick_while_nobody_looks(monkeypatch: pytest.MonkeyPatch)
     def script(person: Person) -> None:
         person.post(play=True)
         time.sleep(0.5)
-        frames.update(person.ask("GET", "frames")[1])
+        frames.update(person.json("frames"))
 
     watched(inspector, script)
     assert np.diff(times).max() > 0.3
@@ -352,16 +337,8 @@ def test_own_loop_goes_on_once_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_a_step_the_run_cannot_be_controlled() -> None:
-    inspector, answers = serve(World()), list[Any]()
-    with inspector:
-        person = Person(inspector)
-        thread = threading.Thread(
-            target=lambda: answers.append(person.ask("POST", "run", {"play": True}))
-        )
-        thread.start()
-        while thread.is_alive():
-            inspector.tick()
-    assert answers[0][0] == 404
+    with Inspected(World()) as seen:
+        assert seen.ask("POST", "run", {"play": True}).status == 404
 
 
 def test_the_example_steps_what_it_makes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,11 @@ import http.client
 import json
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from ecsgen.inspector import serve
+from ecsgen.inspector import Inspector, serve
 
 _CLOSING: Final = ThreadPoolExecutor(4)
 
@@ -31,28 +30,14 @@ class Answer(NamedTuple):
         return message
 
 
-class Inspected:
-    """An inspector, and a browser of sorts."""
+class Client:
+    """A browser of sorts, of an inspector that ticks on another thread."""
 
-    def __init__(self, world: Any, **options: Any) -> None:
-        self.world = world
-        self.inspector = serve(world, **options)
-        parts = urlsplit(self.inspector.url)
+    def __init__(self, inspector: Inspector) -> None:
+        self.inspector = inspector
+        parts = urlsplit(inspector.url)
         self.port = parts.port or 0
         self.token = parse_qs(parts.query)["token"][0]
-        self._threads = ThreadPoolExecutor(1)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _CLOSING.submit(self.inspector.close)  # which waits for the server a while
-        self._threads.shutdown()
 
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for a path of the API, with the token."""
@@ -72,19 +57,11 @@ class Inspected:
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
     ) -> Answer:
-        """Send just this, and tick until there is an answer."""
-        future = self._threads.submit(self._send, method, path, dict(headers), body)
-        while not future.done():
-            self.inspector.tick()
-            time.sleep(0.0005)
-        return future.result()
-
-    def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> Answer:
+        """Send just this."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            host = headers.pop("Host", f"127.0.0.1:{self.port}")
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            for name, value in {"Host": host, **headers}.items():
+            for name, value in {"Host": f"127.0.0.1:{self.port}", **headers}.items():
                 if value:
                     connection.putheader(name, value)
             if body is not None:
@@ -95,3 +72,33 @@ class Inspected:
             return Answer(answer.status, response_headers, answer.read())
         finally:
             connection.close()
+
+
+class Inspected(Client):
+    """A client and its inspector, which ticks in the thread that asks."""
+
+    def __init__(self, world: Any, **options: Any) -> None:
+        super().__init__(serve(world, **options))
+        self.world = world
+        self._threads = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _CLOSING.submit(self.inspector.close)  # which waits for the server a while
+        self._threads.shutdown()
+
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Answer:
+        """Send just this, and tick until there is an answer."""
+        future = self.sent(method, path, headers, body)
+        while not future.done():
+            self.inspector.tick()
+            time.sleep(0.0005)
+        return future.result()
+
+    def sent(self, *request: Any) -> Future[Answer]:
+        """Send just this, without ticks."""
+        return self._threads.submit(super().send, *request)

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from functools import cache
 from importlib import import_module
-from pathlib import Path
-from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.support.generated_package import build
 from tests.support.soak import examples
+from tests.support.world_package import world_package
 
 
-@cache
 def package_with_tests(text: str, name: str) -> ModuleType:
     """Import the package generated from a schema text, which has its tests within."""
-    folder = Path(mkdtemp())
-    (folder / "schemas").mkdir()
-    (folder / "schemas" / "all.yaml").write_text(text, encoding="utf-8")
-    build(folder / "schemas", folder / name)
-    sys.path.insert(0, str(folder))
-    try:
-        return import_module(name)
-    finally:
-        sys.path.remove(str(folder))
+    return world_package(text, name, has_tests=True)
 
 
 def machine_of(package: ModuleType, module: str) -> Any:

@@ -45,15 +45,18 @@ def load(text: str, is_parallel: bool = False) -> Project:
 
 
 def sources(
-    project: Project, backend: Backend = "numpy", runtime: Runtime = "installed"
+    project: Project,
+    backend: Backend = "numpy",
+    runtime: Runtime = "installed",
+    has_tests: bool = False,
 ) -> dict[str, str]:
-    """Return the text of each file of the package, unformatted, without the tests."""
+    """Return the text of each file of the package, unformatted; those of its tests if wanted."""
     here = Path.cwd()
     options = Options(
         schemas=(SchemaRoot(here),),
         output=here,
         backend=backend,
-        tests=None,
+        tests=here / "tests" if has_tests else None,
         jobs=1,
         line_length=88,
         runtime=runtime,
@@ -66,20 +69,20 @@ def _generator() -> str:
     return fingerprint.generator()
 
 
-def _rendered(text: str, backend: Backend, runtime: Runtime) -> dict[str, str]:
+def _rendered(text: str, *options: Any) -> dict[str, str]:
     """Return the text of each file of a schema's package, from the first process that wants it of
     those that share the temporary folder."""
-    key = fingerprint.digest(repr((text, backend, runtime, _generator())).encode())
+    key = fingerprint.digest(repr((text, options, _generator())).encode())
     file = Path(gettempdir()) / "rendered" / key / "texts.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     with lock_output(file, lambda: None):
         if not file.exists():
-            file.write_text(json.dumps(sources(load(text), backend, runtime)), encoding="utf-8")
+            file.write_text(json.dumps(sources(load(text), *options)), encoding="utf-8")
         texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
     return texts
 
 
-_IMPORTED: dict[str, tuple[str, Backend, Runtime, bool]] = {}
+_IMPORTED: dict[str, tuple[Any, ...]] = {}
 
 
 def world_package(
@@ -88,21 +91,24 @@ def world_package(
     backend: Backend = "numpy",
     runtime: Runtime = "installed",
     compiled: bool = COMPILED,
+    has_tests: bool = False,
 ) -> ModuleType:
     """Import the package generated from a schema text once, its loops left to Python unless they
     are to be `compiled`; leave a test out that lacks the backend.
 
+    `has_tests`: its tests are within.
+
     A name belongs to one package, as long as the process runs: its modules import each other late.
     """
     pytest.importorskip(backend)
-    wanted = text, backend, runtime, compiled
+    wanted = text, backend, runtime, compiled, has_tests
     assert _IMPORTED.setdefault(name, wanted) == wanted, f"another schema has the package {name}"
     if name in sys.modules:
         return sys.modules[name]
     if backend == "numba":
         keep_no_machine_code()
     folder = Path(mkdtemp())
-    for path, source in _rendered(text, backend, runtime).items():
+    for path, source in _rendered(text, backend, runtime, has_tests).items():
         file = folder / name / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source, encoding="utf-8")
