@@ -15,80 +15,20 @@ from ecsgen_testing.reference.run import call, step
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.values import value
 
+from tests.reference.hand_worlds import (
+    at,
+    cells,
+    farm,
+    gone,
+    index,
+    kernel,
+    owners,
+    put,
+    unit,
+    word,
+    world_of,
+)
 from tests.support.reference_schemas import read
-
-FIELDS = "{cell: id<Patch>, want: id<Patch>, energy: f64, x: f64, seen: i64, mate: entity}"
-PASTURE = f"""
-component: Patch
-grid: {{shape: [6], wrap: true}}
-fields: {{grass: {{type: f32, default: 1}}, due: i64}}
----
-component: Sheep
-on: {{field: cell, capacity: 1}}
-fields: {FIELDS}
----
-component: Bird
-on: cell
-fields: {FIELDS}
----
-world: Farm
-kernels:
-"""
-
-
-def farm(*kernels: str, **rows: list[dict[str, Any]]) -> World:
-    """A world in which sheep are the entities 1, 2, …, birds 101, 102, …, newborn 1001, 1002, …"""
-    numbers = iter(range(1001, 2000))
-    schema = read(PASTURE + "".join(kernels))
-    world = World(schema, lambda name, owners: [next(numbers) for _ in owners])
-    for name, all_fields in rows.items():
-        for k, fields in enumerate(all_fields, 101 if name == "Bird" else 1):
-            world.entities.add(k)
-            world.add(name, k, **fields)
-    return world
-
-
-def kernel(name: str, over: str, *steps: str, **keys: Any) -> str:
-    lines = [f"  {name}:", f"    over: {over}", *(f"    {k}: {v}" for k, v in keys.items())]
-    return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
-
-
-def at(*cells: int, **columns: Any) -> list[dict[str, Any]]:
-    """Rows on these cells, below 0 on none, with other fields."""
-    rows = [{"cell": CELL + k if k >= 0 else 0} for k in cells]
-    return [row | {n: c[k] for n, c in columns.items()} for k, row in enumerate(rows)]
-
-
-def put(world: World, name: str, field: str, *cells: Any) -> None:
-    for row, cell in zip(world.rows[name], cells, strict=True):
-        row.cells[field] = value(row.cells[field].type, cell)
-
-
-def cells(world: World, name: str = "Sheep") -> list[int]:
-    return [max(k - CELL, -1) for k in world.column(name, "cell")]
-
-
-def owners(world: World, name: str = "Sheep") -> list[int]:
-    return [row.owner for row in world.rows[name]]
-
-
-def word(who: int, kernel: str, j: int) -> int:
-    """Random word j of the first call with seed 0, as the contract has it."""
-    g, name = 0x9E3779B97F4A7C15, 0xCBF29CE484222325
-    for byte in kernel.encode():
-        name = (name ^ byte) * 0x100000001B3 % 2**64
-
-    def mix(x: int) -> int:
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
-        return x ^ x >> 31
-
-    return mix((mix(who ^ mix(mix(name))) + (j + 1) * g) % 2**64)
-
-
-def index(who: int, kernel: str, j: int, count: int) -> int:
-    return (word(who, kernel, j) >> 32) * count >> 32
-
 
 # Grids
 
@@ -150,6 +90,7 @@ def test_coordinates() -> None:
         ("Patch", "radius: 1, among: Sheep", [1, 2, 1, 1, 0, 1]),
         ("Patch", "radius: 2, among: Patch", [4, 4, 4, 4, 4, 4]),
         ("Patch", "radius: 3, among: Patch", [5, 5, 5, 5, 5, 5]),
+        ("Patch", "among: Patch", [5, 5, 5, 5, 5, 5]),
     ],
 )
 def test_who_is_met(over: str, among: str, wanted: list[int]) -> None:
@@ -245,8 +186,8 @@ def test_choice_and_best() -> None:
     birds = at(0, 1, 1, 5, x=(7, 7, nan, 5), energy=(1, 2, 3, 4), seen=(1, 0, 1, 0))
     world = farm(pick, Bird=birds, Sheep=at(0, 3))
     call(world, "pick")
-    assert world.column("Sheep", "mate") == [(104, 101, 102, 103)[index(1, "pick", 0, 4)], 0]
-    drawn = [(word(who, "pick", 1) >> 11) * 2.0**-53 for who in (1, 2)]
+    assert world.column("Sheep", "mate") == [(104, 101, 102, 103)[index(1, 0, 4, "pick")], 0]
+    drawn = [unit(who, 1, "pick") for who in (1, 2)]
     assert world.column("Sheep", "energy") == drawn
     assert world.column("Sheep", "seen") == [1, 0]
     assert world.column("Sheep", "x") == [2, 0]
@@ -256,7 +197,7 @@ def test_choice_and_best() -> None:
 def test_choice_of_a_component_and_who_has_died_since() -> None:
     steps = "x = choice(Sheep)", "destroy(x)", "Bird.mate = choice(Sheep)"
     world = farm(kernel("find", "Bird", *steps, turns="rows"), Bird=at(0), Sheep=at(1, 2))
-    first, second = (1 + index(101, "find", j, 2) for j in (0, 1))
+    first, second = (1 + index(101, j, 2, "find") for j in (0, 1))
     call(world, "find")
     assert world.column("Bird", "mate") == [0 if second == first else second]
     assert owners(world) == [3 - first]
@@ -268,7 +209,7 @@ def test_the_list_of_empty_cells() -> None:
     world = farm(go, Sheep=at(0, 2, 4))
     empty, wanted = [1, 3, 5], []
     for who, old in ((1, 0), (2, 2), (3, 4)):
-        k = index(who, "go", 0, 3)
+        k = index(who, 0, 3, "go")
         wanted.append(empty[k])
         empty[k] = empty[2]
         empty[2] = old
@@ -310,25 +251,6 @@ def test_deaths_in_turns() -> None:
     assert world.column("Sheep", "energy") == [2, 2]
 
 
-def test_births() -> None:
-    """In the order of rows and steps; nobody sees who is born, and full cells bear nobody."""
-    steps = (
-        "spawn(Sheep(cell=Bird.cell, energy=Bird.x), where=Bird.x < 3)",
-        "Bird.seen = count()",
-        "spawn(Bird(cell=Bird.cell, x=Bird.x + 10), Sheep(energy=5))",
-        "Bird.energy = f64(exists(Bird.cell.Sheep))",
-    )
-    bear = kernel("bear", "Bird", *steps, turns="rows", near="{radius: 0, among: Sheep}")
-    world = farm(bear, Bird=at(1, 1, 0, 2, x=range(4)), Sheep=at(0))
-    call(world, "bear")
-    assert owners(world) == [1, 1001, 1002, 1003, 1004, 1005]
-    assert world.column("Sheep", "energy") == [0, 0, 5, 5, 5, 5]
-    assert (cells(world), cells(world, "Bird")[4:]) == ([0, 1, -1, -1, -1, -1], [1, 1, 0, 2])
-    assert owners(world, "Bird")[4:] == [1002, 1003, 1004, 1005]
-    assert world.column("Bird", "x")[4:] == [10, 11, 12, 13]
-    assert world.column("Bird", "seen")[:4] == world.column("Bird", "energy")[:4] == [0, 0, 1, 0]
-
-
 def test_a_newborn_holds_its_cell() -> None:
     """1 finds the cell beside it taken and dies; 2 gets a child on cell 2, 3 on 1's cell 0."""
     steps = (
@@ -340,7 +262,7 @@ def test_a_newborn_holds_its_cell() -> None:
     call(world, "bear")
     assert (owners(world), cells(world)) == ([3, 2, 1001, 1002], [5, 1, 2, 0])
     lists = {3: (4, 3), 2: (0, 3, 4)}  # of 2, 3, 4 and, when 1 has died, 0
-    wanted = [cells[index(who, "bear", 0, len(cells))] for who, cells in lists.items()]
+    wanted = [cells[index(who, 0, len(cells), "bear")] for who, cells in lists.items()]
     assert [k - CELL for k in world.column("Sheep", "want")[:2]] == wanted
 
 
@@ -365,57 +287,31 @@ def test_what_a_spawn_gives() -> None:
     }
     kernels = {"sow": {"over": "Seed", "turns": "rows", "steps": steps}}
     schema = Schema({"components": components, "world": {"bundles": bundles, "kernels": kernels}})
-    world = World(
-        schema, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
-    )
-    for k, after in enumerate((3, 0, 4, 0), 1):
-        world.add("Seed", id=k, kind=k - 1, next_one=after)
+    seeds = [{"kind": k, "next_one": after} for k, after in enumerate((73, 0, 74, 0))]
+    world = world_of(schema, Seed=seeds)
     run = call(world, "sow")
-    assert [one.id for one in run.despawned if isinstance(one, Row)] == [3, 2]
+    assert [one.id for one in run.despawned if isinstance(one, Row)] == [73, 72]
     assert world.column("Seed", "kind") == [0, 3, 10, 20, 11, 13, 23]
-    assert [row.id for row in world.rows["Seed"]] == [1, 4, *range(1400, 1405)]
-    assert world.entities == {1000, 1001} == {*owners(world, "Body")} == {*owners(world, "Soul")}
+    assert [row.id for row in world.rows["Seed"]] == [71, 74, *range(1003, 1008)]
+    assert world.entities == {1001, 1002} == {*owners(world, "Body")} == {*owners(world, "Soul")}
     body = [world.column("Body", field) for field in ("hp", "x", "y")]
     assert body == [[7, 9], [np.float32(2.7), 0], [0, 0]]
 
 
-def test_turns_at_random_among_the_living() -> None:
-    """In the order of their first words; who dies in a space is near nobody from then on."""
-    text = """
-component: Fly
-fields: {at: "f32[2]", seen: i64, prey: entity}
-space: {field: at}
----
-world: Air
-kernels:
-  buzz:
-    over: Fly
-    near: 2
-    turns: random
-    steps: [Fly.seen = count(), Fly.prey = choice(other), destroy(Fly.prey)]
-"""
-    world = World(read(text))
-    for k in range(1, 6):
-        world.entities.add(k)
-        world.add("Fly", k, at=(k, 0))
-    order, left, dead = (
-        sorted(range(1, 6), key=lambda who: word(who, "buzz", 0)),
-        {*range(1, 6)},
-        [],
-    )
-    seen = {}
-    for who in order:
-        if who in left:
-            near = [k for k in (who - 2, who - 1, who + 1, who + 2) if k in left]
-            near.sort(key=lambda k: (k // 2.002, k))  # cell by cell
-            seen[who] = len(near)
-            if near:
-                dead.append(near[index(who, "buzz", 1, len(near))])
-                left.remove(dead[-1])
-    assert [*call(world, "buzz").despawned] == dead
-    assert {row.owner: row.cells["seen"].one for row in world.rows["Fly"]} == {
-        who: seen[who] for who in left
-    }
+def test_turns_at_random() -> None:
+    """In the order of their first words."""
+    steps = ["Node.mate.Node.n += 1", "Node.k = Node.mate.Node.n"]
+    world = gone(steps, [{"mate": 1} for _ in range(5)], turns="random")
+    order = sorted(range(1, 6), key=lambda who: word(who, 0))
+    assert world.column("Node", "k") == [1 + order.index(who) for who in range(1, 6)]
+
+
+def test_neighbours_in_a_space_come_cell_by_cell() -> None:
+    """Cells are a little wider than the radius."""
+    steps = "for it in other:\n  Node.n = Node.n * 10 + it.Node.k"
+    nodes = [{"k": k, "at": (x, 0)} for k, x in ((1, 3), (2, 5), (3, 4), (4, 1))]
+    world = gone(steps, nodes, near={"other": {"radius": 2}})
+    assert world.column("Node", "n") == [432, 13, 12, 1]
 
 
 def test_time() -> None:
@@ -452,10 +348,10 @@ def test_draws_are_numbered_as_they_are_written() -> None:
     )
     world = farm(kernel("draw", "Bird", *steps), Bird=at(0, 1, seen=(1, 0)))
     call(world, "draw")
-    wanted = [(word(who, "draw", j) >> 11) * 2.0**-53 for who, j in ((101, 0), (102, 1))]
+    wanted = [unit(who, j, "draw") for who, j in ((101, 0), (102, 1))]
     assert world.column("Bird", "x") == wanted
     assert world.column("Bird", "energy") == [1, 0]
-    mates = [(101, 102)[index(who, "draw", 3, 2)] for who in (101, 102)]
+    mates = [(101, 102)[index(who, 3, 2, "draw")] for who in (101, 102)]
     assert world.column("Bird", "mate") == mates
 
 
@@ -479,9 +375,7 @@ kernels:
     steps: [Probe.turn = Probe.to.turn, Probe.bent = Probe.to.bent, Probe.far = Probe.to.far]
   sow: {over: Probe, steps: ["spawn(Spot(far=1))"]}
 """
-    world = World(read(text))
-    world.entities.add(1)
-    world.add("Probe", 1)
+    world = world_of(read(text), Probe=[{}])
     call(world, "look")
     assert world.column("Probe", "turn") == [[[1, 0], [0, 1]]]
     assert world.column("Probe", "bent") == [[[3, 3], [3, 3]]]
@@ -511,13 +405,12 @@ def test_reductions(function: str, wanted: float) -> None:
     np.testing.assert_equal(reduced(function, [])[0], nothing)
 
 
-@pytest.mark.parametrize("function", ["max", "sum"])
-def test_infinities_are_the_same(function: str) -> None:
+def test_infinities_are_the_same() -> None:
     values = [value("f64", x) for x in (np.inf, 1)]
-    compare_reduction(np.inf, function, values)
-    if function == "max":
-        with pytest.raises(AssertionError):
-            compare_reduction(-np.inf, function, values)
+    for function in ("max", "sum"):
+        compare_reduction(np.inf, function, values)
+    with pytest.raises(AssertionError):
+        compare_reduction(-np.inf, "max", values)
 
 
 def test_sums_of_integers_wrap() -> None:
@@ -537,10 +430,9 @@ records:
   herd: {rows: Sheep, fields: [energy], where: Sheep.energy > 1}
   total: {energy: {sum: Sheep.energy}}
 """
-    world = World(read(text))
-    sheep = [world.add("Sheep", k, energy=k) for k in range(1, 6)]
-    world.entities = {1, 2, 3, 4}
-    sheep[2].is_active = False
+    world = world_of(read(text), Sheep=[{"energy": k} for k in range(1, 6)])
+    world.entities.remove(5)
+    world.rows["Sheep"][2].is_active = False
     herd, total = (world.schema.tables[name] for name in ("herd", "total"))
     values = column_values(world, herd.fields["energy"])
     assert [value.one for value in values] == [2, 4]

@@ -7,29 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.grid_geometry import FIRST_CELL as CELL
 from ecsgen_testing.reference.grid_geometry import Grid
-from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
-from ecsgen_testing.reference.schema import Schema
 
-from tests.reference.test_by_hand import index
-from tests.reference.test_language_by_hand import game, gone, ks, unit
+from tests.reference.hand_worlds import (
+    Rows,
+    game,
+    gone,
+    index,
+    kernel,
+    ks,
+    put,
+    unit,
+    world_of,
+)
+from tests.support.reference_schemas import read
 
 STORE = {"fields": {"k": "i64", "best": "entity", "x": "f64"}}
 EVERYBODY: dict[str, Any] = {"near": {"other": {}}}
-
-
-def stores(steps: list[str], numbers: list[int], dead: tuple[int, ...] = (), **keys: Any) -> World:
-    """Stores, which have no space, after a call."""
-    kernel = {"over": "Store", "near": {"rivals": {"among": "Store"}}, "steps": steps, **keys}
-    world = game(kernel, [], Store=STORE)
-    for k, number in enumerate(numbers, 1):
-        world.entities.add(k)
-        world.add("Store", k, k=number)
-    world.entities -= {*dead}
-    call(world, "go")
-    return world
 
 
 def test_everybody_but_oneself_and_the_dead_in_row_order() -> None:
@@ -38,19 +33,19 @@ def test_everybody_but_oneself_and_the_dead_in_row_order() -> None:
         "Store.best = max_by(rivals, rivals.Store.k)",
         "for it in rivals:\n  it.Store.k = it.Store.k * 10 + Store.k",
     ]
-    world = stores(steps, [1, 2, 3, 4], dead=(3,))
+    near = {"rivals": {"among": "Store"}}
+    stores = {"Store": ks(1, 2, 3, 4)}  # which have no space
+    world = game({"over": "Store", "near": near, "steps": steps}, [], stores, Store=STORE)
+    world.entities.remove(3)
+    call(world, "go")
     assert world.column("Store", "x") == [2006, 2005, 3007, 2003]
     assert world.column("Store", "best") == [4, 4, 4, 2]
     assert world.column("Store", "k") == [14, 24, 3, 42]  # of several the last one stands
 
 
 def test_everybody_without_others_of_the_same_entity() -> None:
-    leaf = {"instances": "many", "ids": True, "fields": {"n": "i64"}}
     kernel = {"over": "Leaf", **EVERYBODY, "steps": ["Leaf.n = count()"]}
-    world = game(kernel, [], Leaf=leaf)
-    world.entities |= {1, 2}
-    for k, owner in enumerate((1, 1, 2), 71):
-        world.add("Leaf", owner, k)
+    world = game(kernel, [], {"Leaf": [{"owner": owner} for owner in (1, 1, 2)]})
     call(world, "go")
     assert world.column("Leaf", "n") == [1, 1, 2]
 
@@ -64,27 +59,12 @@ def test_nan_is_nobodys_nearest() -> None:
     assert np.isnan(world.column("Node", "x")).all()
 
 
-def test_all_cells_of_a_grid() -> None:
-    document: dict[str, Any] = {
-        "components": {"Patch": {"grid": {"shape": [2, 2], "wrap": [False, False]}}},
-        "world": {
-            "kernels": {
-                "go": {"over": "Patch", "near": {"other": {}}, "steps": ["Patch.n = count()"]}
-            }
-        },
-    }
-    document["components"]["Patch"]["fields"] = {"n": "i64"}
-    world = World(Schema(document))
-    call(world, "go")
-    assert world.column("Patch", "n") == [3, 3, 3, 3]
-
-
 def test_choice_of_those_for_which_a_condition_is_true() -> None:
     """`Node.k` is the candidate's there; the draw is numbered where it is written."""
     steps = "k = Node.k\nNode.mate = choice(Node, where=Node.k > k)\nNode.x = random()"
     world = gone(steps, ks(3, 1, 2, 9))
     wanted = [[4], [1, 3, 4], [1, 4]]
-    mates = [those[index(who, "go", 0, len(those))] for who, those in enumerate(wanted, 1)]
+    mates = [those[index(who, 0, len(those))] for who, those in enumerate(wanted, 1)]
     assert world.column("Node", "mate") == [*mates, 0]
     assert world.column("Node", "x") == [unit(who, 1) for who in (1, 2, 3, 4)]
 
@@ -97,7 +77,7 @@ def test_choice_reads_candidates_as_of_neighbours(turns: str, wanted: list[list[
     """Each row leaves 1: at once nobody sees it."""
     steps = "Node.mate = choice(Node, where=Node.k == 0)\nNode.k = 1"
     world = gone(steps, ks(0, 0, 0), turns=turns)
-    mates = [those[index(who, "go", 0, len(those))] for who, those in enumerate(wanted, 1)]
+    mates = [those[index(who, 0, len(those))] for who, those in enumerate(wanted, 1)]
     assert world.column("Node", "mate") == mates
 
 
@@ -136,7 +116,7 @@ Node.mate = nearest(other, none=entity)
 Node.b = choice(other.Node.b, none=300 - 100)
 Node.k = max_by(other.Node.k, other.Node.x, none=Node.k)
 """
-    nodes: list[dict[str, Any]] = [
+    nodes: Rows = [
         {"k": 1, "x": np.nan},
         {"k": 6, "x": 2},
         {"k": 3, "at": (50, 0), "b": 1},
@@ -184,10 +164,8 @@ def test_a_space_of_one_axis(type_: str, radius: float | str) -> None:
         "near": {"other": {"radius": radius}},
         "steps": ["Car.n = count()", "Car.way = sum(offset)", "Car.far = max(distance)"],
     }
-    world = game(kernel, [], Car=car)
-    for k, x in enumerate((9.5, 0.5, 4, 1.25), 1):
-        world.entities.add(k)
-        world.add("Car", k, x=x, reach=1.5)
+    cars = [{"x": x, "reach": 1.5} for x in (9.5, 0.5, 4, 1.25)]
+    world = game(kernel, [], {"Car": cars}, Car=car)
     call(world, "go")
     assert world.column("Car", "n") == [1, 2, 0, 1]
     assert np.ravel(world.column("Car", "way")).tolist() == [1, -1 + 0.75, 0, -0.75]
@@ -221,25 +199,23 @@ def test_wrapped_hexagons_are_met_once_by_their_least_distance() -> None:
 
 def test_distances_of_hexagons_are_steps() -> None:
     """From (2, 2) the cells (0, 3) and (3, 3) are two steps away; the first one is nearest."""
-    steps = """
-Patch.k = nearest(other.k, where=other.on)
-Patch.x = sum(other.distance)
-for it in other:
-    if it.k == 18:
-        Patch.far = it.distance + 10 * f64(it.offset.x)
+    text = """
+component: Patch
+grid: {shape: [5, 5], hood: hex}
+fields: {k: i64, x: f64, on: bool, far: f64}
+---
+world: Board
+kernels:
 """
-    fields = {"k": "i64", "x": "f64", "on": "bool", "far": "f64"}
-    grid = {"shape": [5, 5], "wrap": [False, False], "hood": "hex"}
-    kernel = {"over": "Patch", "near": {"other": {"radius": 2}}, "steps": [steps]}
-    document: dict[str, Any] = {
-        "components": {"Patch": {"grid": grid, "fields": fields}},
-        "world": {"kernels": {"go": kernel | {"where": "Patch.k == 12"}}},
-    }
-    world = World(Schema(document))
-    for k, row in enumerate(world.rows["Patch"]):
-        assert row.id == CELL + k
-        row.cells["k"] = row.cells["k"]._replace(data=np.int64(k))
-        row.cells["on"] = row.cells["on"]._replace(data=np.bool_(k in (3, 18)))
+    steps = (
+        "Patch.k = nearest(other.k, where=other.on)",
+        "Patch.x = sum(other.distance)",
+        "for it in other:\n  if it.k == 18:\n    Patch.far = it.distance + 10 * f64(it.offset.x)",
+    )
+    go = kernel("go", "Patch", *steps, near="{radius: 2, among: Patch}", where="Patch.k == 12")
+    world = world_of(read(text + go))
+    put(world, "Patch", "k", *range(25))
+    put(world, "Patch", "on", *(k in (3, 18) for k in range(25)))
     call(world, "go")
     assert world.column("Patch", "k")[12] == 3
     assert world.column("Patch", "x")[12] == 6 * 1 + 12 * 2

@@ -8,74 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.run import call
-from ecsgen_testing.reference.schema import Schema
 
-from tests.reference.test_by_hand import index, word
-
-NODE = {
-    "fields": {
-        "at": "f64[2]",
-        "k": "i64",
-        "n": "i64",
-        "x": "f64",
-        "b": "u8",
-        "on": "bool",
-        "v": "i64[3]",
-        "w": "f32[2]",
-        "m": "f64[2,2]",
-        "mate": "entity",
-    },
-    "space": {"field": "at"},
-}
-ENUMS = {"Caps": {"swim": 1, "fly": 2, "dig": 4}}
-G, LOW = 0x9E3779B97F4A7C15, 2**64 - 1
-
-
-def game(kernel: dict[str, Any], nodes: list[dict[str, Any]], **others: Any) -> World:
-    """A world with the kernel `go` over nodes, which are the entities 1, 2, …, a step apart."""
-    document = {
-        "enums": ENUMS,
-        "components": {"Node": NODE} | others,
-        "world": {"kernels": {"go": {"over": "Node"} | kernel}},
-    }
-    numbers = iter(range(1001, 2000))
-    world = World(Schema(document), lambda name, owners: [next(numbers) for _ in owners])
-    for k, fields in enumerate(nodes, 1):
-        world.entities.add(k)
-        world.add("Node", k, **{"at": (k, 0)} | fields)
-    return world
-
-
-def gone(steps: str | list[str], nodes: list[dict[str, Any]], **keys: Any) -> World:
-    """The same world after a call."""
-    texts = [steps] if isinstance(steps, str) else steps
-    world = game({"steps": texts, **keys}, nodes)
-    call(world, "go")
-    return world
-
-
-def ks(*numbers: int) -> list[dict[str, Any]]:
-    return [{"k": k} for k in numbers]
-
-
-def mix(x: int) -> int:
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & LOW
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & LOW
-    return x ^ x >> 31
-
-
-def within(who: int, *numbers: int) -> int:
-    """Who a row is to its draws in loops, the outer one first, by their passes or by whom."""
-    for number in numbers:
-        who = mix(who ^ mix(number + G & LOW))
-    return who
-
-
-def unit(who: int, j: int, kernel: str = "go") -> float:
-    return (word(who, kernel, j) >> 11) * 2.0**-53
-
+from tests.reference.hand_worlds import (
+    CELL,
+    Rows,
+    at,
+    farm,
+    game,
+    gone,
+    index,
+    kernel,
+    ks,
+    unit,
+    within,
+)
 
 # Statements
 
@@ -241,15 +188,15 @@ def test_draws_keep_their_numbers_whichever_branch_is_taken() -> None:
     steps = """
 if random() < 2:
     if Node.on:
-        Node.w = (vec(random(), random()))
+        Node.w = random(2)
     else:
         Node.x = random()
 Node.k = randrange(1000)
 """
-    world = gone(steps.replace("(vec(random(), random()))", "random(2)"), [{"on": True}, {}])
+    world = gone(steps, [{"on": True}, {}])
     assert world.column("Node", "w")[0] == [np.float32(unit(1, 1)), np.float32(unit(1, 2))]
     assert world.column("Node", "x") == [0, unit(2, 3)]
-    assert world.column("Node", "k") == [index(who, "go", 4, 1000) for who in (1, 2)]
+    assert world.column("Node", "k") == [index(who, 4, 1000) for who in (1, 2)]
 
 
 def test_only_the_branch_taken_is_asked() -> None:
@@ -392,8 +339,6 @@ for other in other:
 
 def test_a_neighbour_is_this_very_row_of_many() -> None:
     """Entity 1 has two leaves: a reference leads to the first, a loop to each."""
-    leaf = {"instances": "many", "ids": True, "fields": {"at": "f64[2]", "n": "i64", "x": "f64"}}
-    leaf["space"] = {"field": "at"}
     steps = """
 for leaf in leaves:
     leaf.Leaf.n += 1
@@ -402,10 +347,7 @@ for leaf in leaves:
     Leaf.x = random()
 """
     kernel = {"over": "Leaf", "near": {"leaves": {"radius": 9}}, "steps": [steps]}
-    world = game(kernel, [], Leaf=leaf)
-    world.entities |= {1, 2}
-    for k, owner in enumerate((1, 1, 2), 71):
-        world.add("Leaf", owner, k)
+    world = game(kernel, [], {"Leaf": [{"owner": owner} for owner in (1, 1, 2)]})
     call(world, "go")
     assert world.column("Leaf", "n") == [2 + 10 * 4, 2, 2 + 10 * 2]
     pairs = (71, 73), (72, 73), (73, 72)  # the last whom of each, told by their ids
@@ -428,36 +370,17 @@ for friend in friends:
 
 
 def test_loops_over_cells_and_who_stands_on_them() -> None:
-    document = {
-        "components": {
-            "Patch": {"grid": {"shape": [4], "wrap": [True]}, "fields": {"grass": "i64"}},
-            "Sheep": {
-                "on": {"field": "cell", "grid": "Patch"},
-                "fields": {"cell": "id<Patch>", "x": "f64"},
-            },
-        },
-        "world": {
-            "kernels": {
-                "go": {
-                    "over": "Sheep",
-                    "near": {"around": {"radius": 1, "among": "Patch"}},
-                    "steps": [
-                        "for spot in around:\n"
-                        "  spot.grass += 3 + spot.offset.x\n"
-                        "  if exists(spot.Sheep):\n"
-                        "    Sheep.x += random()"
-                    ],
-                }
-            }
-        },
-    }
-    world = World(Schema(document))
-    for k, cell in enumerate((0, 1), 1):
-        world.entities.add(k)
-        world.add("Sheep", k, cell=2**32 + cell)
+    step = """
+for spot in around:
+    spot.due += 3 + spot.offset.x
+    if exists(spot.Sheep):
+        Sheep.x += random()
+"""
+    near = "{around: {radius: 1, among: Patch}}"
+    world = farm(kernel("go", "Sheep", step, near=near), Sheep=at(0, 1))
     call(world, "go")
-    assert world.column("Patch", "grass") == [2, 4, 4, 2]
-    wanted = [unit(within(who, 2**32 + cell), 0) for who, cell in ((1, 1), (2, 0))]
+    assert world.column("Patch", "due") == [2, 4, 4, 0, 0, 2]
+    wanted = [unit(within(who, CELL + cell), 0) for who, cell in ((1, 1), (2, 0))]
     assert world.column("Sheep", "x") == wanted
 
 
@@ -571,7 +494,7 @@ Node.k = max(sum(other.Node.v)) * 100 + sum(min(other.Node.v))
 for it in other:
     Node.m[0, 0] += max(it.Node.v)
 """
-    nodes: list[dict[str, Any]] = [
+    nodes: Rows = [
         {"v": (1, 2, 3)},
         {"v": (10, 20, 30), "k": 2},
         {"v": (5, 5, 6), "k": 4},
@@ -620,10 +543,8 @@ def test_flags() -> None:
     )
     steps = [f"Body.n += {1 << k} if {c} else 0" for k, c in enumerate(conditions)]
     kernel = {"over": "Body", "steps": [*steps, "Body.rest = ~Body.caps", "Body.caps |= Caps.dig"]}
-    world = game(kernel, [], Body=body)
-    for k, caps in enumerate((0, 1, 2, 3, 7), 1):
-        world.entities.add(k)
-        world.add("Body", k, caps=caps)
+    bodies = [{"caps": caps} for caps in (0, 1, 2, 3, 7)]
+    world = game(kernel, [], {"Body": bodies}, Body=body)
     call(world, "go")
     assert world.column("Body", "n") == [4, 1 + 4, 4 + 8, 1 + 2 + 4 + 8, 1 + 2 + 8]
     assert world.column("Body", "rest") == [7, 6, 5, 4, 0]
