@@ -16,7 +16,6 @@ TESTS = (
     "grids/test_cells.py::test_cells_of_all_kinds_are_heard",
     "grids/test_commands_both_ways.py::test_many_generations",
     "grids/test_time.py",
-    "reference/test_named_rows.py::test_only_rows_that_a_call_names_run",
     "reference/test_random_lives.py",
     "kernels/test_asked_options.py",
     "kernels/test_chunk_kernels.py::test_after_any_change",

@@ -33,23 +33,29 @@ if os.environ.get("NUMBA_DISABLE_JIT"):
 where numba is off Python runs the same loops."""
 
 
-def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any:
-    """A world in which some stand on cells, some nowhere, and some are dead."""
+def populated(
+    module: Any, text: str, random: Generator, count: int = 14, is_wild: bool = False
+) -> Any:
+    """A world in which some stand on cells, some nowhere, and some are dead; `is_wild`: numbers are
+    of any size."""
     schema = read(text)
-    axes = len(schema.components["Patch"].shape)
-    world = module.World(patch=random.integers(1, LONGEST[axes], axes, endpoint=True).tolist())
-    world.patch.wrap = tuple((random.random(axes) < 0.5).tolist())
+    world, size = getattr(module, schema.world_name)(), 0
+    if "Patch" in schema.components:
+        axes = len(schema.components["Patch"].shape)
+        world = module.World(patch=random.integers(1, LONGEST[axes], axes, endpoint=True).tolist())
+        world.patch.wrap = tuple((random.random(axes) < 0.5).tolist())
+        size = len(world.patch)
     for name, component in schema.components.items():
-        if component.space:
+        if component.space and not is_wild:
             part = manager(world, name)
             part.wrap = tuple(random.choice(SIZES, len(part.wrap)).tolist())
     entities = world.entities.create_many(count)
     for name, component in schema.components.items():
         if not component.shape:
             some = random.permutation(entities[random.random(count) < 0.6])
-            settle(manager(world, name), component, some, len(world.patch), random)
+            settle(manager(world, name), component, some, size, random)
     world.entities.destroy_many(entities[random.random(count) < 0.2])
-    fill(world, schema, random, entities)
+    fill(world, schema, random, entities, cell_number if is_wild else tame)
     return world
 
 
@@ -76,20 +82,22 @@ def cells(random: Generator, size: int, count: int, capacity: float) -> Any:
     return random.permutation(np.where(random.random(count) < 0.1, np.uint64(0), found))
 
 
-def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
-    """Give all fields and settings values, mostly small ones, so that there are ties."""
+def fill(world: Any, schema: Schema, random: Generator, entities: Any, drawn: Any) -> None:
+    """Give all fields and settings values that are `drawn`."""
     for name, component in schema.components.items():
         part = manager(world, name)
         for field, one in component.fields.items():
+            is_place = field == component.space
             for k in rows_of(part) if field != component.stands else ():
-                getattr(part, f"set_{field}")(k, tame(one, world, entities, random))
+                getattr(part, f"set_{field}")(k, drawn(one, world, entities, random, is_place))
     for name, one in schema.settings.items():
-        number = tame(one, world, entities, random)
+        number = drawn(one, world, entities, random)
         is_within = np.ndim(number) or one.type in TIMES or one.least <= number <= one.most
         setattr(world.settings, name, number if is_within else one.least)
 
 
-def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
+def tame(one: Field, world: Any, entities: Any, random: Generator, is_place: bool = False) -> Any:
+    """A random cell of a field, mostly a small number, so that there are ties."""
     if one.type in TIMES:
         number = random.choice([0, 1, -2, 3, 2**62, -(2**63)], p=[0.2, 0.2, 0.2, 0.2, 0.1, 0.1])
         return TIMES[one.type].type(int(number), "s") if number > -9 else None
@@ -101,7 +109,7 @@ def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
         return float(random.integers(-3, 4)) / 2
     if one.type == "i8" or (one.type[1:].isdigit() and random.random() < 0.95):
         return int(random.integers(0 if one.type[0] == "u" else -1, 4))
-    return cell_number(one, world, entities, random, is_place=False)
+    return cell_number(one, world, entities, random)
 
 
 class Nursery:

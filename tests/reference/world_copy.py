@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -27,43 +28,15 @@ def manager(world: Any, name: str) -> Any:
     return getattr(world, re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
 
 
-def filled(module: Any, text: str, seed: int, count: int = 24) -> Any:
-    """A world in which some entities are dead, and references lead to all kinds of rows."""
-    random, schema = np.random.default_rng(seed), read(text)
-    world = getattr(module, schema.world_name)()
-    entities = world.entities.create_many(count)
-    for name, component in schema.components.items():
-        part = manager(world, name)
-        if not component.is_owned:
-            part.create_many(count)
-            continue
-        some = random.permutation(entities[random.random(count) < 0.8])
-        part.create_many(some)
-        if component.has_many:
-            part.create_many(some[: count // 4])
-        if component.partition:
-            part.activate_many(random.random(len(part)) < 0.5)
-            part.deactivate_many(random.random(len(part)) < 0.3)
-    world.entities.destroy_many(entities[random.random(count) < 0.2])
-    for name, component in schema.components.items():
-        part = manager(world, name)
-        for k in rows_of(part):
-            for field, one in component.fields.items():
-                is_place = field == component.space
-                cells = [
-                    cell_number(one, world, entities, random, is_place) for _ in range(size(one))
-                ]
-                shaped = np.reshape(np.array(cells, object), one.shape)
-                getattr(part, f"set_{field}")(k, shaped.tolist() if one.shape else cells[0])
-    return world
-
-
-def size(one: Field) -> int:
-    return int(np.prod(one.shape))
-
-
-def cell_number(one: Field, world: Any, entities: Any, random: Any, is_place: bool) -> Any:
-    """A random cell of a field."""
+def cell_number(one: Field, world: Any, entities: Any, random: Any, is_place: bool = False) -> Any:
+    """A random cell of a field, of whatever value."""
+    if one.shape:
+        parts = [
+            cell_number(Field(one.type), world, entities, random, is_place)
+            for _ in range(math.prod(one.shape))
+        ]
+        shaped: list[Any] = np.reshape(np.array(parts, object), one.shape).tolist()
+        return shaped
     if one.type == "entity":
         return int(random.choice([*entities, 0, 7, FIRST_CELL]))
     if one.type.startswith("id<"):
