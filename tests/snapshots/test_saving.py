@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import warnings
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 from ecsgen_runtime.snapshots import documents
 from safetensors.numpy import load as load_safetensors
 
+from tests.fuzz_snapshots import mended, taken_apart
 from tests.support.schema_evolution import through_bytes
 from tests.support.world_package import world_package
 
@@ -239,38 +238,19 @@ def test_worlds_that_are_not_empty_at_first() -> None:
         through_bytes(Peopled())
 
 
-def forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
-    """Return a file with another `state`, whose header is right all the same."""
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    state = json.loads(header["__metadata__"]["state"])
-    change(state)
-    header["__metadata__"]["state"] = json.dumps(state)
-    header["__metadata__"]["crc32"] = "00000000"
-    text = json.dumps(header, separators=(",", ":")).encode().ljust(size)
-    assert len(text) == size
-    content = len(text).to_bytes(8, "little") + text
-    crc = b"%08x" % zlib.crc32(content)
-    return content.replace(b'"crc32":"00000000"', b'"crc32":"' + crc + b'"', 1) + data[8 + size :]
+def forged(change: Callable[[dict[str, Any]], object]) -> bytes:
+    """Return the file of an empty world with other attributes, which is right all the same."""
+    parts = taken_apart(Town().to_bytes(codecs=CODECS))
+    change(parts.said["__metadata__"]["state"]["attributes"])
+    return mended(parts)
 
 
-NOT_USERS = [
-    "entities",
-    "sign",
-    "spawn",
-    "load",
-    "_managers",
-    "READ_ONLY",
-    "__class__",
-    "__dict__",
-]
+NOT_USERS = ["entities", "sign", "spawn", "load", "_managers", "READ_ONLY", "__class__", "__dict__"]
 
 
 @pytest.mark.parametrize("name", [*NOT_USERS, "no name", ""])
 def test_attributes_of_files_are_no_parts_of_the_world(name: str) -> None:
-    data = forged(
-        Town().to_bytes(codecs=CODECS), lambda state: state["attributes"].update({name: 1})
-    )
+    data = forged(lambda attributes: attributes.update({name: 1}))
     with pytest.raises(SnapshotError, match=repr(name)):
         Town.load(data, codecs=CODECS)
 
@@ -280,7 +260,7 @@ def test_attributes_of_files_hide_no_methods() -> None:
         def step(self) -> None:
             """Be called."""
 
-    data = forged(Town().to_bytes(codecs=CODECS), lambda state: state["attributes"].update(step=1))
+    data = forged(lambda attributes: attributes.update(step=1))
     assert Town.load(data, codecs=CODECS).step == 1
     with pytest.raises(SnapshotError, match="'step' is a method of Mine"):
         Mine.load(data, codecs=CODECS)
@@ -360,42 +340,14 @@ def test_files_and_paths(tmp_path: Path) -> None:
     w = town()
     data = w.to_bytes(codecs=CODECS)
 
-    class Slow(io.RawIOBase):
-        """Writes a little at a time."""
-
-        def __init__(self) -> None:
-            self.data = b""
-
-        def write(self, data: Any) -> int:
-            self.data += bytes(data[:1000])
-            return min(len(data), 1000)
-
-    slow = Slow()
-    w.save(slow, codecs=CODECS)
-    assert slow.data == data
+    file = io.BytesIO()
+    w.save(file, codecs=CODECS)
+    assert file.getvalue() == data
     w.save(str(tmp_path / "a.snap"), codecs=CODECS, sync=False)
     w.save(tmp_path / "b.snap", codecs=CODECS)
     assert {path.read_bytes() for path in tmp_path.iterdir()} == {data}
-    with open(tmp_path / "a.snap", "rb") as file:
-        sources: list[Any] = [data, bytearray(data), memoryview(data), file, tmp_path / "a.snap"]
-        for source in sources:
-            assert Town.load(source, codecs=CODECS).to_bytes(codecs=CODECS) == data
-    with pytest.raises(FileNotFoundError):
-        Town.load(tmp_path / "none.snap")
-    with pytest.raises(SnapshotError, match="no regular file"):
-        Town.load(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        w.save(tmp_path / "none" / "a.snap", codecs=CODECS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.snap", "b.snap"]
-
-
-def test_a_failing_save_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "town.snap"
-    path.write_bytes(b"old")
-    with pytest.raises(SnapshotError, match=r"^town\.snap: no codec"):
-        town().save(path)
-    assert path.read_bytes() == b"old"
-    assert len([*tmp_path.iterdir()]) == 1
+    for source in (io.BytesIO(data), tmp_path / "a.snap", str(tmp_path / "b.snap")):
+        assert Town.load(source, codecs=CODECS).to_bytes(codecs=CODECS) == data
 
 
 def test_mapped_columns(tmp_path: Path) -> None:
@@ -431,9 +383,7 @@ def test_loaded_managers_have_the_smallest_capacity() -> None:
     w = town()
     w.rock.reserve(10_000)
     again = through_bytes(w)
-    assert again.rock.capacity == 64
-    assert again.sign.capacity == 64
-    assert again.loot.capacity == 64
+    assert [each.capacity for each in (again.rock, again.sign, again.loot)] == [64] * 3
 
 
 def test_tensors_are_what_users_expect() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 from hashlib import sha256
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -92,12 +94,10 @@ CELLS: list[tuple[str, Any, Any, str]] = [
     ("entities.free", 0, 3, r"^entities\.free\[0\]: index 3 is not free"),
     ("entities.free", 0, 9, r"^entities\.free\[0\]: index 9 is not free"),
     ("entities.free", 0, 10, r"^entities\.free\[0\]: index 10 is not free"),
-    ("entities.free", 0, NIL, r"^entities\.free\[0\]: index 4294967295 is not free"),
     # owners
     ("body.entity", 3, entity(7, 2), r"^body\.entity\[3\]: entity 7v2 \(8589934599\) was never"),
     ("body.entity", 3, entity(7, 0), r"^body\.entity\[3\]: entity 7v0 \(7\) was never created"),
     ("body.entity", 3, entity(10), r"^body\.entity\[3\]: entity 10v1 \(4294967306\) was never"),
-    ("body.entity", 3, 2**64 - 1, r"^body\.entity\[3\]: entity \d+v\d+ \(\d+\) was never"),
     ("body.entity", 3, 0, r"^body\.entity\[3\]: entity 0v0 \(0\) was never created"),
     ("body.entity", 1, entity(2, 3), r"^body\.entity\[1\]: entity 2v3 \(12884901890\) was never"),
     ("body.entity", 3, entity(7, 2) ^ 1, r"^body\.entity\[3\]: .* was never created"),
@@ -112,7 +112,6 @@ CELLS: list[tuple[str, Any, Any, str]] = [
     ("body._map", 0, 1, r"^body\._map\[0\]: the row of this index is 0"),
     ("body._map", 0, NIL, r"^body\._map\[0\]: the row of this index is 0"),
     ("body._map", 1, 0, r"^body\._map\[1\]: no row has an owner of this index"),
-    ("body._map", 1, 400, r"^body\._map\[1\]: no row has an owner of this index"),
     ("part._map", 0, 2, r"^part\._map\[0\]: the row of this index is 0"),
     ("body.entity", 3, entity(6), r"^body\._map: 8 cells, the highest owner needs 7"),
     # chains
@@ -269,30 +268,21 @@ def test_long_chains_take_few_rounds() -> None:
     assert row_on_way_round(rows(0)) == 0
 
 
-def test_tensors_are_all_there_and_no_others() -> None:
-    optional = {"entities.noted", "body._rng", "world.name", "body.handle", "body.handle._lengths"}
-    for name in town().arrays:
-        saved = town()
-        del arrays(saved)[name]
-        if name not in optional:
-            refused(saved, rf"^{re.escape(name)}: there is no such tensor$")
+def without(*names: str) -> SnapshotContent:
     saved = town()
-    for name in optional:
+    for name in names:
         del arrays(saved)[name]
-    check(saved)
-    for name in ("body.handle", "body.handle._lengths"):
-        saved = town()
-        del arrays(saved)[name]
-        refused(saved, rf"^{re.escape(name)}: there is no such tensor$")
-    for name in (
-        "body.more",
-        "spark.entity",
-        "spark._map",
-        "card._map",
-        "card._rng",
-        "x",
-        "world.",
-    ):
+    return saved
+
+
+def test_tensors_are_all_there_and_no_others() -> None:
+    pair = {"body.handle", "body.handle._lengths"}
+    optional = {"entities.noted", "body._rng", "world.name"} | pair
+    check(without(*optional))
+    for name in {*town().arrays} - optional | pair:
+        refused(without(name), rf"^{re.escape(name)}: there is no such tensor$")
+    others = ("body.more", "spark.entity", "spark._map", "card._map", "card._rng", "x", "world.")
+    for name in others:
         saved = town()
         arrays(saved)[name] = np.zeros(3, np.uint8)
         refused(saved, rf"^'{re.escape(name)}': the schema has no such tensor$")
@@ -362,55 +352,20 @@ NUMBERS: list[tuple[str, str, Any, str]] = [
     ("archetypes", "tables", [[["Health"], 1], [["Health"], 2]], r"tables\[1\]: .* again"),
     ("archetypes", "tables", [[["Health"], True]], r"tables\[0\]\.rows: True, wanted"),
     ("archetypes", "tables", [[["Health"], 3]], r"^armor\.points: .* shape \[2\], wanted .* \[0\]"),
-]
-
-
-@pytest.mark.parametrize(("part", "name", "number", "message"), NUMBERS, ids=range(len(NUMBERS)))
-def test_numbers_that_do_not_go_together(part: str, name: str, number: Any, message: str) -> None:
-    saved = town()
-    saved.state[part][name] = number
-    refused(saved, message)
-
-
-def test_parts_of_the_state() -> None:
-    for part in town().state:
-        saved = town()
-        del saved.state[part]
-        refused(saved, rf"^state: there is no {part}$")
-        saved = town()
-        saved.state[part] = []
-        refused(saved, rf"^state\.{part}: wanted an object$")
-    saved = town()
-    saved.state["more"] = {}
-    refused(saved, r"^state: 'more' is not known$")
-
-
-def test_wraps() -> None:
-    """A space goes around finite sizes from 0."""
-    for wrap in ([0.0, 2.5], [1.0, 0.0, 3e30]):
-        saved = town()
-        saved.state["body"]["wrap"] = wrap
-        check(saved)
-    for wrong, message in (
-        (2.0, "wanted a list of one to three sizes"),
-        ([], "wanted a list of one to three sizes"),
-        ([1.0, -1.0], r"-1\.0, wanted finite floats from 0"),
-        ([1, 2], "1, wanted finite floats from 0"),
-        ([math.inf, 1.0], "inf, wanted finite floats from 0"),
-        ([1.0, math.nan], "nan, wanted finite floats from 0"),
-    ):
-        saved = town()
-        saved.state["body"]["wrap"] = wrong
-        refused(saved, rf"^state\.body\.wrap: {message}$")
-
-
-def test_seeds_and_calls() -> None:
-    """Of a manager and of the world; each may be absent."""
-    for part in ("body", "world"):
-        for notes in ({"seed": 2**64 - 1}, {"calls": {"shake": 5}}, {"seed": 1, "calls": {}}):
-            saved = town()
-            saved.state[part] = {**saved.state.get(part, {}), **notes}
-            check(saved)
+    *(
+        ("body", "wrap", wrap, rf"^state\.body\.wrap: {message}$")
+        for wrap, message in (
+            (2.0, "wanted a list of one to three sizes"),
+            ([], "wanted a list of one to three sizes"),
+            ([1.0, -1.0], r"-1\.0, wanted finite floats from 0"),
+            ([1, 2], "1, wanted finite floats from 0"),
+            ([math.inf, 1.0], "inf, wanted finite floats from 0"),
+            ([1.0, math.nan], "nan, wanted finite floats from 0"),
+        )
+    ),
+    *(
+        (part, name, value, rf"^state\.{part}\.{message}")
+        for part in ("body", "world")
         for name, value, message in (
             ("seed", -1, r"seed: -1, wanted 0 to \d+$"),
             ("seed", 2**64, r"seed: \d+, wanted 0 to \d+$"),
@@ -418,16 +373,47 @@ def test_seeds_and_calls() -> None:
             ("calls", [], r"calls: wanted an object$"),
             ("calls", {"shake": -1}, r"calls\.shake: -1, wanted 0 to \d+$"),
             ("calls", {"shake": 1.0}, r"calls\.shake: 1\.0, wanted 0 to \d+$"),
-        ):
-            saved = town()
-            saved.state[part] = {**saved.state.get(part, {}), name: value}
-            refused(saved, rf"^state\.{part}\.{message}")
+        )
+    ),
+    ("world", "luck", 1, r"^state\.world: 'luck' is not known$"),
+]
+
+
+@pytest.mark.parametrize(("part", "name", "number", "message"), NUMBERS, ids=range(len(NUMBERS)))
+def test_numbers_that_do_not_go_together(part: str, name: str, number: Any, message: str) -> None:
     saved = town()
-    saved.state["world"] = {"luck": 1}
-    refused(saved, r"^state\.world: 'luck' is not known$")
+    saved.state.setdefault(part, {})[name] = number
+    refused(saved, message)
+
+
+@pytest.mark.parametrize("part", ["body", "world"])
+@pytest.mark.parametrize(
+    "notes", [{"seed": 2**64 - 1}, {"calls": {"shake": 5}}, {"seed": 1, "calls": {}}]
+)
+def test_seeds_and_calls_of_a_manager_and_of_the_world(part: str, notes: Document) -> None:
     saved = town()
-    saved.state["world"] = 1
-    refused(saved, r"^state\.world: wanted an object$")
+    saved.state.setdefault(part, {}).update(notes)
+    check(saved)
+
+
+@pytest.mark.parametrize("wrap", [[0.0, 2.5], [1.0, 0.0, 3e30]])
+def test_a_space_goes_round_finite_sizes_from_0(wrap: list[float]) -> None:
+    saved = town()
+    saved.state["body"]["wrap"] = wrap
+    check(saved)
+
+
+def test_parts_of_the_state() -> None:
+    for part in (*town().state, "world"):
+        saved = town()
+        saved.state[part] = []
+        refused(saved, rf"^state\.{part}: wanted an object$")
+        del saved.state[part]
+        if part != "world":
+            refused(saved, rf"^state: there is no {part}$")
+    saved = town()
+    saved.state["more"] = {}
+    refused(saved, r"^state: 'more' is not known$")
 
 
 def at(*path: str | int, value: Any) -> Callable[[Document], None]:
@@ -474,8 +460,6 @@ SCHEMAS: list[tuple[Callable[[Document], None], str]] = [
     (body("mode", "type", 3), r"fields\.mode\.type: 3 is no field type"),
     (body("mode", "type", "object[3]"), r"fields\.mode\.type: 'object\[3\]' is no field type"),
     (body("mode", "type", "str[65537]"), r"fields\.mode\.type: .* is no field type"),
-    (body("mode", "type", "str[3,3]"), r"fields\.mode\.type: .* is no field type"),
-    (body("mode", "type", "str"), r"fields\.mode\.type: .* is no field type"),
     (body("mode", "type", "u8[99,99]"), r"fields\.mode\.type: .* is no field type"),
     (body("mode", "type", "id<Body>"), r"fields\.mode\.type: 'Body' has no ids"),
     (body("mode", "type", "id<Nobody>"), r"fields\.mode\.type: 'Nobody' has no ids"),
@@ -518,23 +502,19 @@ def test_schemas_that_are_none(change: Callable[[Document], None], message: str)
     refused(saved, message)
 
 
-def test_keys_of_the_schema_are_all_there() -> None:
-    def holders(node: Any, where: str) -> list[tuple[Document, str]]:
-        if not isinstance(node, dict):
-            return []
-        inner = [holder for key, each in node.items() for holder in holders(each, f"{where}.{key}")]
-        return [*inner, (node, where)]
+def paths(document: Document, *above: str) -> Iterator[tuple[str, ...]]:
+    for key, each in document.items():
+        yield (*above, key)
+        yield from paths(each, *above, key) if isinstance(each, dict) else ()
 
-    names = ("schema.enums", "schema.components", "schema.groups", ".members", ".fields")
-    for number, (_, where) in enumerate(holders(town().schema, "schema")):
-        if where.endswith(names):
-            continue
-        for key in holders(town().schema, "schema")[number][0]:
-            if key in ("ring", "unique"):
-                continue
+
+def test_keys_of_the_schema_are_all_there() -> None:
+    for *above, key in paths(town().schema):
+        is_name = above[-1:] in (["enums"], ["components"], ["groups"], ["members"], ["fields"])
+        if not is_name and key not in ("ring", "unique"):
             saved = town()
-            del holders(saved.schema, "schema")[number][0][key]
-            refused(saved, rf"^{re.escape(where)}: there is no {key}$")
+            del reduce(getitem, above, saved.schema)[key]
+            refused(saved, rf"^{'.'.join(['schema', *above])}: there is no {key}$")
 
 
 def file_of(saved: SnapshotContent, **changes: str) -> SnapshotFile:
@@ -557,14 +537,8 @@ def test_documents_of_a_file() -> None:
 
 @pytest.mark.parametrize("document", ["schema", "state"])
 def test_documents_that_are_no_json(document: str) -> None:
-    for text, message in [
-        ("", "no JSON"),
-        ("[]", "wanted an object"),
-        ("3", "wanted an object"),
-        ('{"a": NaN}', "NaN is no JSON"),
-        ('{"a": 1, "a": 1}', "'a' is there twice"),
-        ("[" * 100_000, "nested too deep"),
-    ]:
+    """More of them is in `test_hostile_json`: a header is read alike."""
+    for text, message in (("", "no JSON"), ("[]", "wanted an object"), ("3", "wanted an object")):
         with pytest.raises(SnapshotError, match=rf"^<bytes>: .*{document}.*: .*{message}"):
             checked_documents(file_of(town(), **{document: text}), SnapshotFormat())
 

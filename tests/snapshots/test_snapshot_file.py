@@ -15,6 +15,7 @@ import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -226,13 +227,6 @@ def test_columns_lie_as_in_a_buffer_on_whole_pages() -> None:
     assert snapshot.offset("entities.handles") % 64 == 0
 
 
-def test_equal_content_makes_equal_bytes() -> None:
-    assert blob() == blob()
-    arrays, parts = town()
-    arrays["body.place"][3, 1] += 1
-    assert plan(parts).to_bytes() != blob()
-
-
 def test_a_header_that_is_too_long_is_refused_before_anything_is_written() -> None:
     long = METADATA | {"state": " " * headers.MAX_HEADER}
     with pytest.raises(SnapshotError, match=r"^town\.snap: its header would be longer"):
@@ -274,12 +268,6 @@ def test_parts_that_lie_otherwise_are_none(tmp_path: Path) -> None:
     assert snapshot.part({"body.place": 0}, PAGE) is None  # not on a page
     assert snapshot.part({"entities.free": 0}, 0) is None
     assert snapshot.part({"body.place": 128 * 8 + PAGE}, 2 * PAGE) is None  # within the header
-
-
-def test_only_paths_are_mapped() -> None:
-    for source in (blob(), io.BytesIO(blob())):
-        with pytest.raises(ValueError, match="only a path can be mapped"):
-            read_snapshot(source, map_pages=True)
 
 
 def test_bytes_of_all_kinds_and_files_are_read() -> None:
@@ -387,28 +375,24 @@ def test_other_formats_and_other_files_are_told_apart() -> None:
         read(b"PK" * 5000)
 
 
-def said(**changes: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of metadata; None takes one away."""
+def changed(of: str, changes: Mapping[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """Return a change of an entry of the header; None takes something away."""
 
     def change(document: dict[str, Any]) -> None:
         for name, value in changes.items():
-            document["__metadata__"][name] = value
+            document[of][name] = value
             if value is None:
-                del document["__metadata__"][name]
+                del document[of][name]
 
     return change
+
+
+def said(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    return changed("__metadata__", changes)
 
 
 def tensor(**changes: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of what is said of `body.place`; None takes something away."""
-
-    def change(document: dict[str, Any]) -> None:
-        for name, value in changes.items():
-            document["body.place"][name] = value
-            if value is None:
-                del document["body.place"][name]
-
-    return change
+    return changed("body.place", changes)
 
 
 def moved(document: dict[str, Any]) -> None:
@@ -441,8 +425,6 @@ HOSTILE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (said(checksums='{"body.flag": "1234567"}'), "'body.flag': its checksum is no eight hex"),
     (said(checksums='{"body.flag": "1234567A"}'), "'body.flag': its checksum is no eight hex"),
     (said(checksums='{"body.flag": 3}'), "'body.flag': its checksum is no eight hex"),
-    (said(checksums='{"a": "00000000", "a": "00000000"}'), "'a' is there twice"),
-    (said(checksums="[" * 200_000), "nested too deep"),
     (unsummed, "'body.flag': has no checksum"),
     (
         lambda document: document.pop("body.flag"),
@@ -474,7 +456,7 @@ HOSTILE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
         "'_pad.01': padding is `_pad.K`, a flat U8",
     ),
     (lambda d: d.update(a=[]), "'a': wanted dtype"),
-    (lambda d: d["__metadata__"].update(schema="\ud800"), "fingerprint"),
+    (said(schema="\ud800"), "fingerprint"),
 ]
 
 
@@ -550,6 +532,10 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """An old file, alone in its folder."""
@@ -563,8 +549,7 @@ def test_a_file_is_made_and_replaced(tmp_path: Path, sync: bool) -> None:
     path = tmp_path / "town.snap"
     for content in (b"first", b"second", b""):
         save(path, content, sync)
-        assert path.read_bytes() == content
-        assert names(tmp_path) == ["town.snap"]
+        assert contents(path.parent) == {"town.snap": content}
     save(str(path), b"by its name", sync)
     assert path.read_bytes() == b"by its name"
 
@@ -587,8 +572,7 @@ def test_whatever_raises_leaves_the_old_file_and_no_other(path: Path) -> None:
     for error in (ValueError("wrong"), KeyboardInterrupt(), SystemExit(1)):
         with pytest.raises(type(error)):
             interrupted(error)
-        assert path.read_bytes() == b"old"
-        assert names(path.parent) == ["town.snap"]
+        assert contents(path.parent) == {"town.snap": b"old"}
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace", "chmod"])
@@ -601,8 +585,7 @@ def test_so_does_the_system_if_it_raises(
     monkeypatch.setattr(os, name, fail)
     with pytest.raises(OSError, match="No space left"):
         save(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert names(path.parent) == ["town.snap"]
+    assert contents(path.parent) == {"town.snap": b"old"}
 
 
 def test_both_syncs_come_in_order_or_not_at_all(
@@ -698,8 +681,7 @@ def test_the_last_of_two_writers_wins_and_neither_takes_the_others_file(path: Pa
             inner.write(b"inner")
             assert len(names(path.parent)) == 3
         assert path.read_bytes() == b"inner"
-    assert path.read_bytes() == b"outer"
-    assert names(path.parent) == ["town.snap"]
+    assert contents(path.parent) == {"town.snap": b"outer"}
 
 
 def test_many_writers_at_once_leave_one_whole_file(path: Path) -> None:
@@ -707,11 +689,8 @@ def test_many_writers_at_once_leave_one_whole_file(path: Path) -> None:
         for _ in range(30):
             save(path, bytes([number]) * 100_000, sync=False)
 
-    threads = [threading.Thread(target=write, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        assert [*pool.map(write, range(6))] == [None] * 6
     content = path.read_bytes()
     assert len(content) == 100_000
     assert len(set(content)) == 1
@@ -734,8 +713,7 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
     monkeypatch.setattr(atomic_files, "try_lock", late)
     save(path, b"new")
     assert taken
-    assert path.read_bytes() == b"new"
-    assert names(path.parent) == ["town.snap"]
+    assert contents(path.parent) == {"town.snap": b"new"}
 
 
 def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:

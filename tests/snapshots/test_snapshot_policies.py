@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import product
@@ -82,8 +83,8 @@ def has(variant: str, what: str) -> bool:
     return what in "\n".join(VARIANTS[variant])
 
 
-def in_chunks(variant: str) -> bool:
-    return "[Body]" in VARIANTS[variant][1] or ", Body]" in VARIANTS[variant][1]
+def in_chunks(variant: str, name: str = "Body") -> bool:
+    return re.search(rf"components: .*\b{name}\b", VARIANTS[variant][1]) is not None
 
 
 def lived(variant: str, seed: int, several: bool = True) -> Any:
@@ -135,7 +136,7 @@ def give(town: Any, variant: str, e: int, rng: Random) -> None:
 
 
 def give_other(town: Any, variant: str, e: int, rng: Random) -> None:
-    if "Other" in VARIANTS[variant][1] and "archetypes" in VARIANTS[variant][1]:
+    if in_chunks(variant, "Other"):
         town.archetypes.add(e, row_class(town, "Other"), v=rng.randrange(99))
     else:
         town.other.create(e, v=rng.randrange(99))
@@ -166,20 +167,17 @@ def fields_of(row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in ("x", "size", "pos", "name", "mark"))
 
 
+def entities_of(town: Any) -> Any:
+    """Return the module that says how many bits handles have."""
+    return module_of(town, "entities")
+
+
 def moved(town: Any, other: Any, handle: int) -> int:
     """Return what a handle of one world is in another with other bits; 0 if it does not fit."""
-    bits = index_bits(town), index_bits(other)
-    index, generation = handle & (1 << bits[0]) - 1, handle >> bits[0]
-    fits = index < 1 << bits[1] and generation < 1 << generation_bits(other)
-    return generation << bits[1] | index if fits else 0
-
-
-def index_bits(town: Any) -> int:
-    return int(module_of(town, "entities").INDEX_BITS)
-
-
-def generation_bits(town: Any) -> int:
-    return int(module_of(town, "entities").GENERATION_BITS)
+    old, new = entities_of(town), entities_of(other)
+    index, generation = handle & (1 << old.INDEX_BITS) - 1, handle >> old.INDEX_BITS
+    fits = index < 1 << new.INDEX_BITS and generation < 1 << new.GENERATION_BITS
+    return generation << new.INDEX_BITS | index if fits else 0
 
 
 def bodies(town: Any, variant: str) -> list[tuple[int, tuple[Any, ...], int]]:
@@ -204,7 +202,7 @@ def bodies(town: Any, variant: str) -> list[tuple[int, tuple[Any, ...], int]]:
 
 
 def others(town: Any, variant: str) -> dict[int, int]:
-    if "Other" in VARIANTS[variant][1] and "archetypes" in VARIANTS[variant][1]:
+    if in_chunks(variant, "Other"):
         kind = row_class(town, "Other")
         es = [e for e in town.entities if town.archetypes.has(e, kind)]
         return {e: town.archetypes.get(e, kind).v for e in es}
@@ -218,7 +216,7 @@ def staying(town: Any, before: str, now: str) -> set[int]:
         return {e for e in owners if town.entities.alive(e)}
     if has(now, "lookup: hash") or now == "nobody":
         return owners
-    mask = (1 << index_bits(town)) - 1
+    mask = (1 << entities_of(town).INDEX_BITS) - 1
     latest: dict[int, int] = {}
     for e in owners:
         latest[e & mask] = max(latest.get(e & mask, 0), e)
@@ -261,7 +259,7 @@ def test_every_policy_as_every_other_one(before: str, now: str) -> None:
         changed.setdefault(key, []).append((fields, moved(town, new, mate)))
     assert grouped(bodies(new, now)) == changed
     wanted = {moved(town, new, e): v for e, v in others(town, before).items()}
-    if "Other" in VARIANTS[now][1] and "archetypes" in VARIANTS[now][1]:
+    if in_chunks(now, "Other"):
         wanted = {e: v for e, v in wanted.items() if new.entities.alive(e)}
     assert others(new, now) == wanted
     check_entities(town, new)

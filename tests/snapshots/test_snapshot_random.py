@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz_snapshots import try_one
 from tests.snapshots.test_snapshot_policies import VARIANTS, lived
-from tests.support.handmade_snapshot import USUAL
+from tests.support.handmade_snapshot import USUAL, field
 from tests.support.soak import examples
 
 ENUMS: Document = {
@@ -87,24 +87,15 @@ def fields(draw: st.DrawFn) -> Document:
             default = False
         elif text[0] == "f":
             default = [0.5] * int(shape) if shape else 0.5
-        documents[name] = {
-            "type": text,
-            "default": default,
-            "cold": draw(st.booleans()),
-            "split": bool(shape) and not is_text and draw(st.booleans()),
-            "unit": "",
-        }
+        is_split = bool(shape) and not is_text and draw(st.booleans())
+        documents[name] = field(text, default, cold=draw(st.booleans()), split=is_split)
     return documents
 
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Document:
     body = {"module": "body", **draw(policies()), "fields": draw(fields())}
-    other = {
-        "module": "other",
-        **draw(policies()),
-        "fields": {"v": {"type": "i32", "default": 0, "cold": False, "split": False, "unit": ""}},
-    }
+    other = {"module": "other", **draw(policies()), "fields": {"v": field("i32")}}
     other["cold"] = "inline"
     can_group = all(
         doc["in"] == "managers"
@@ -115,17 +106,10 @@ def schemas(draw: st.DrawFn) -> Document:
         and "ring" not in doc
         for doc in (body, other)
     )
+    index_bits, generation_bits = draw(st.sampled_from([(32, 32), (10, 8), (6, 2)]))
     return {
         "version": 1,
-        "entity": draw(
-            st.sampled_from(
-                [
-                    {"index_bits": 32, "generation_bits": 32},
-                    {"index_bits": 10, "generation_bits": 8},
-                    {"index_bits": 6, "generation_bits": 2},
-                ]
-            )
-        ),
+        "entity": {"index_bits": index_bits, "generation_bits": generation_bits},
         "enums": ENUMS,
         "components": {"Body": body, "Other": other},
         "groups": {"pair": ["Body", "Other"]} if can_group and draw(st.booleans()) else {},
