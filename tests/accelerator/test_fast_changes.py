@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -49,22 +49,29 @@ def packages() -> Packages:
     return both(SCHEMAS, ("quick_yard", "plain_yard"))
 
 
-class Yard:
+class Walk:
     """A world, and steps that are the same in all worlds given the same seed."""
 
-    def __init__(self, package: Any, seed: int) -> None:
+    STEPS: ClassVar[tuple[str, ...]]
+
+    def __init__(self, package: Any, world: str, seed: int) -> None:
         self.package = package
         self.random = random.Random(seed)
-        self.world = package.Yard()
+        self.world = getattr(package, world)()
         self.entities: list[int] = []
         self.told: list[Any] = []
         self.subscriptions: list[Any] = []
         self.locks: list[Any] = []
 
     def step(self) -> tuple[Any, ...]:
-        steps = (self.come, self.get, self.get, self.go, self.lose, self.spawn, self.odd)
-        chosen: Callable[[], Any] = self.random.choice(steps)
-        return chosen.__name__, *outcome(chosen), self.told
+        chosen = self.random.choice(self.STEPS)
+        return chosen, *outcome(getattr(self, chosen)), self.told
+
+
+class YardWalk(Walk):
+    """Entities one by one, and their rows."""
+
+    STEPS = ("come", "get", "get", "go", "lose", "spawn", "odd")
 
     def entity(self) -> int:
         """Return an entity: mostly one that lives."""
@@ -199,7 +206,7 @@ def world_entities(world: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
-    first, other = (Yard(package, seed) for package in packages)
+    first, other = (YardWalk(package, "Yard", seed) for package in packages)
     for _ in range(STEPS):
         assert first.step() == other.step()
         assert first.state() == other.state()
@@ -257,11 +264,11 @@ def test_entities_take_along_what_they_have(packages: Packages, name: str) -> No
         world.entities.destroy(entities[1])
     assert manager.has(entities[1])
     called: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        steps = {"_destroy_one": lambda self, e, index: called.append(e)}
-        patch.setattr(type(world.entities), "_destroy_one", steps["_destroy_one"])
-        world.entities.destroy(entities[2])
-    assert called == entities[2:3]
+    for step in ("_free_index", "_destroy_one"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(world.entities), step, lambda self, e, index: called.append(e))
+            world.entities.destroy(entities[2])
+    assert called == [entities[2]] * 2
     notified: list[list[int]] = []
     world.entities.on_destroy(lambda dead: notified.append(dead.tolist()))
     world.entities.destroy(entities[3])
@@ -276,19 +283,17 @@ def test_children_come_and_go(packages: Packages, name: str) -> None:
     """In C as long as whoever goes has no children that go as well."""
     states = []
     for package in packages:
-        yard = Yard(package, 0)
+        yard = YardWalk(package, "Yard", 0)
         manager = getattr(yard.world, name)
         manager.reserve(40)
         yard.entities = yard.world.entities.create_many(30).tolist()
         for index, entity in enumerate(yard.entities):
             above = {"parent": (index - 1) // 3} if index else {}
             create = partial(manager.create, entity, **FIELDS[name], **above)
-            assert package is not packages[0] or calls_of(create) == []
-            create() if package is not packages[0] else None
+            assert (calls_of(create) == []) == (package is packages[0])
         for entity in yard.entities[:9:-1]:
-            gone = partial(manager.remove, entity)
-            assert package is not packages[0] or calls_of(gone) == []
-            gone() if package is not packages[0] else None
+            gone = calls_of(partial(manager.remove, entity))
+            assert (gone == []) == (package is packages[0])
             family = manager.data._family()
             states.append([column[: manager.data._n].tolist() for column in family])
         manager.remove(yard.entities[0])
@@ -304,7 +309,7 @@ def test_queries_find_the_same(packages: Packages, name: str, count: int) -> Non
     """In C, unless an entity may have several of a component."""
     states = []
     for package in packages:
-        chance, yard = random.Random(count), Yard(package, 0)
+        chance, yard = random.Random(count), YardWalk(package, "Yard", 0)
         world = yard.world
         yard.entities = world.entities.create_many(count).tolist()
         for component in ("seat", "branch", "ward", "terrain", "shadow", "plot", "twig", "limb"):
@@ -362,22 +367,14 @@ def groves() -> Packages:
     return both(ROOT / "tests" / "fast_grove.yaml", ("quick_grove", "plain_grove"))
 
 
-class Steps:
-    """A world, and steps that are the same in all worlds given the same seed."""
+class CollectingWalk(Walk):
+    """Entities that are noted and collected, and several in one call."""
 
-    def __init__(self, package: Any, name: str, seed: int) -> None:
-        self.kinds = KINDS[name]
-        self.random = random.Random(seed)
-        self.world = getattr(package, name)()
-        self.entities: list[int] = []
-        self.told: list[list[int]] = []
-        self.subscriptions: list[Any] = []
-        self.locks: list[Any] = []
+    STEPS = ("come", "come", "note", "note", "collect", "several", "odd")
 
-    def step(self) -> tuple[Any, ...]:
-        steps = (self.come, self.come, self.note, self.note, self.collect, self.several, self.odd)
-        chosen: Callable[[], Any] = self.random.choice(steps)
-        return chosen.__name__, *outcome(chosen), self.told
+    def __init__(self, package: Any, world: str, seed: int) -> None:
+        super().__init__(package, world, seed)
+        self.kinds = KINDS[world]
 
     def come(self) -> list[int]:
         """Spawn some entities."""
@@ -467,7 +464,7 @@ def test_collecting_worlds_are_the_same(
     collecting_packages: Packages, groves: Packages, name: str, seed: int
 ) -> None:
     pair = collecting_packages if name == "Quarry" else groves
-    first, other = (Steps(package, name, seed) for package in pair)
+    first, other = (CollectingWalk(package, name, seed) for package in pair)
     for _ in range(200):
         assert first.step() == other.step()
         assert first.state() == other.state()
@@ -535,7 +532,7 @@ def test_trees_go_in_c(groves: Packages) -> None:
     """All that is below a root, and what those have who die with it."""
     states: list[Any] = []
     for package in groves:
-        steps = Steps(package, "Grove", 0)
+        steps = CollectingWalk(package, "Grove", 0)
         world = steps.world
         steps.entities = world.spawn(60, stem={}, leaf={}, bird={"song": "tweet"}).tolist()
         for row in range(3, 60):
@@ -544,10 +541,7 @@ def test_trees_go_in_c(groves: Packages) -> None:
         states.append(steps.state())
         for entity in (steps.entities[20], steps.entities[1], steps.entities[0]):
             world.destroy(entity)
-            if package is groves[0]:
-                assert calls_of(world.collect) == []
-            else:
-                world.collect()
+            assert (calls_of(world.collect) == []) == (package is groves[0])
             family = world.stem.data._family()
             states.append([steps.state(), [c[: len(world.stem)].tolist() for c in family]])
         assert len(world) == len(world.leaf) == len(world.stem)

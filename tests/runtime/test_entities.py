@@ -1,4 +1,7 @@
-"""The entity manager, of one entity at a time and of arrays."""
+"""The entity manager, of one entity at a time and of arrays.
+
+Mutants of it run these cases, too, beside the tests of the package that they break.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ import black
 import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import CapacityError, StaleEntityError, StructureLockedError
+from ecsgen_runtime.base.handles import NULL_ENTITY
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.entities.entity_pool import IndexQueue
 from ecsgen_runtime.values.array_coercion import (
     all_distinct_below,
@@ -25,6 +30,7 @@ from ecsgen_runtime.values.array_coercion import (
     find_first_duplicate,
 )
 from ecsgen_testing.entities import EntityRules
+from ecsgen_testing.subject import deaths, handles_with, raise_error, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
@@ -36,13 +42,26 @@ from tests.support.entities_package import DespawnListener, entity_manager
 from tests.support.soak import examples
 
 LAYOUTS = [
-    *((1, 1, 0), (2, 1, 0), (3, 2, 0), (3, 2, 2), (3, 2, 100), (7, 57, 1), (32, 32, 3)),
-    *((32, 32, 1024), (16, 4, 2)),
+    *((32, 32, 1024), (16, 4, 2), (3, 2, 0), (1, 1, 0), (2, 1, 0), (3, 2, 2), (3, 2, 100)),
+    *((7, 57, 1), (32, 32, 3)),
 ]
 
 
 def manager(index_bits: int = 32, generation_bits: int = 32, min_free: int = 1024) -> Any:
     return entity_manager(index_bits, generation_bits, min_free)()
+
+
+@pytest.fixture(params=LAYOUTS[:3], ids=str)
+def em(request: pytest.FixtureRequest) -> EntityManagerBase:
+    return entity_manager(*request.param)()
+
+
+def most(em: EntityManagerBase, count: int) -> int:
+    """Return so many, or as many entities as there can be."""
+    return min(count, int(em.HANDLE_LAYOUT.INDEX_COUNT))
+
+
+SETTINGS = settings(max_examples=examples(10), stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.hypothesis
@@ -53,7 +72,174 @@ def test_a_manager_does_as_the_model(layout: tuple[int, int, int]) -> None:
     run_state_machine_as_test(machine, settings=SETTINGS)
 
 
-SETTINGS = settings(max_examples=examples(10), stateful_step_count=40, deadline=None)
+def test_handles(em: EntityManagerBase) -> None:
+    entity = em.create()
+    assert entity == em.HANDLE_LAYOUT.ONE_GENERATION
+    assert (em.index(entity), em.generation(entity)) == (0, 1)
+    assert em.create_many(1).dtype == np.uint64
+
+
+def test_what_can_not_be_an_entity_is_not_alive(em: EntityManagerBase) -> None:
+    assert not em.alive(NULL_ENTITY)
+    assert not em.alive_many([NULL_ENTITY]).any()
+    entity = em.create()
+    beyond = em.HANDLE_LAYOUT.LAST_GENERATION + em.HANDLE_LAYOUT.ONE_GENERATION
+    odd = [NULL_ENTITY, entity + 1, -1, -entity, beyond + entity, 2**64, 2**70]
+    assert not any(em.alive(number) for number in odd)
+    assert not em.alive_many(odd).any()
+    for number in odd:
+        refuses(StaleEntityError, em.destroy, number)
+        refuses(StaleEntityError, em.destroy_many, [entity, number])
+    assert em.alive(entity)
+
+
+@pytest.mark.parametrize("count", [2, 100])
+def test_repeated_entities_are_refused(em: EntityManagerBase, count: int) -> None:
+    es = em.create_many(most(em, count)).tolist()
+    refuses(StaleEntityError, "position 2 is repeated", em.destroy_many, [*es[1::-1], es[1], es[1]])
+    assert list(em) == es
+    refuses(ValueError, "-1", em.create_many, -1)
+
+
+def test_repeated_entities_may_die_once(em: EntityManagerBase) -> None:
+    es = em.create_many(most(em, 6)).tolist()
+    died = deaths(em)
+    with pytest.raises(StaleEntityError, match="not alive"):
+        em.destroy_many([es[1], es[1], 0], repeats=True)
+    em.destroy_many([es[1], es[0], es[1]], repeats=True)
+    assert died == [[es[1], es[0]]]
+    em.destroy_many(es[2:], repeats=True)
+    assert len(em) == 0
+
+
+@pytest.mark.parametrize("as_many", [False, True])
+def test_many_indices_wait_in_order(as_many: bool) -> None:
+    em = manager(16, 4, 0)
+    alive = em.create_many(400).tolist()
+    waiting: list[int] = []
+    for dying, coming in ((65, 65), (100, 60), (120, 150), (10, 20)):
+        gone, alive = alive[:dying], alive[dying:]
+        if as_many:
+            em.destroy_many(gone)
+        else:
+            for entity in gone:
+                em.destroy(entity)
+        waiting += map(em.index, gone)
+        count = min(coming, len(waiting))
+        created = em.create_many(count).tolist() if as_many else [em.create() for _ in range(count)]
+        assert list(map(em.index, created)) == waiting[:count]
+        waiting = waiting[count:]
+        alive += created
+
+
+def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(em: EntityManagerBase) -> None:
+    with handles_with(em, MIN_FREE=1, INDEX_COUNT=4):
+        em.destroy_many(em.create_many(3))
+        again = em.create_many(4)
+    assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
+    assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
+
+
+def test_the_next_index_to_be_used_finds_room() -> None:
+    queue = IndexQueue()
+    queue.push_many(np.arange(64))
+    queue.push_front(99)
+    assert [queue.pop() for _ in range(65)] == [99, *range(64)]
+
+
+def test_taking_back_after_others_came(em: EntityManagerBase) -> None:
+    es = em.create_many(2)
+    other = em.create()
+    em.undo_create(es)
+    assert list(em) == [other]
+    assert not em.alive_many(es).any()
+    with handles_with(em, MIN_FREE=0):
+        assert em.create_many(2).tolist() == es.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
+def test_room_for_all(em: EntityManagerBase, count: int) -> None:
+    count = min(count, em.HANDLE_LAYOUT.INDEX_COUNT - 1)
+    es = em.create_many(count).tolist()
+    es.append(em.create())
+    assert list(em) == es
+
+
+@pytest.mark.parametrize("count", [0, 1, 20])
+def test_an_index_without_generations_is_retired(em: EntityManagerBase, count: int) -> None:
+    last = em.HANDLE_LAYOUT.ONE_GENERATION
+    with handles_with(em, MIN_FREE=0, LAST_GENERATION=last):
+        # their indices begin at 0, so these are the first of the last
+        es = em.create_many(max(1, min(count, em.HANDLE_LAYOUT.INDEX_COUNT - 1)))
+        if count:
+            em.destroy_many(es)
+        else:
+            em.destroy(es[0])
+        assert not em.alive_many(es).any()
+        assert em.index(em.create()) == len(es)
+    assert len(em) == 1
+
+
+def test_queued_indices_count_as_memory(em: EntityManagerBase) -> None:
+    es = em.create_many(most(em, 500))
+    before = em.nbytes
+    em.destroy_many(es)
+    assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
+
+
+def test_the_state_of_other_handles_is_refused(em: EntityManagerBase) -> None:
+    with pytest.raises(ValueError, match="bits"):
+        em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
+
+
+def test_who_is_cancelled_meanwhile_hears_nothing(em: EntityManagerBase) -> None:
+    em.on_destroy(lambda _: later.cancel())
+    later = em.on_destroy(raise_error)
+    em.destroy(em.create())
+    em.destroy_many(em.create_many(2))
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_callbacks_can_change_no_handles(em: EntityManagerBase, count: int) -> None:
+    es = em.create_many(most(em, count))
+    heard: list[Any] = []
+
+    def listen(gone: Any) -> None:
+        heard.append(gone)
+        if len(heard) == 1:
+            em.destroy(es[-1])
+
+    em.on_destroy(listen)
+    others = es[:-1].copy()
+    em.destroy_many(others)
+    assert [gone.tolist() for gone in heard] == [others.tolist(), [es[-1]]]
+    assert not any(gone.flags.writeable for gone in heard)
+    assert others.flags.writeable
+
+
+def test_who_is_to_die_twice_after_a_callback_dies_once(em: EntityManagerBase) -> None:
+    first, second = em.create_many(2).tolist()
+    died = deaths(em)
+
+    def listen(gone: Any) -> None:
+        if first in gone:
+            em.destroy(second)
+            em.destroy_many([second])
+
+    em.on_destroy(listen)
+    em.destroy(first)
+    assert died == [[first], [second]]
+    assert len(em) == 0
+
+
+def test_nobody_dies_while_a_manager_refuses(em: EntityManagerBase) -> None:
+    listener = DespawnListener(em)
+    listener._locks = 1
+    es = em.create_many(2)
+    for call, argument in ((em.destroy, es[0]), (em.destroy_many, es)):
+        refuses(StructureLockedError, call, argument)
+    assert em.alive_many(es).all()
+    assert listener.dead == []
 
 
 def test_indices_that_no_memory_lets_go_are_retired(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,16 +257,6 @@ def test_indices_that_no_memory_lets_go_are_retired(monkeypatch: pytest.MonkeyPa
         entities.create()
 
 
-def test_errors_name_the_position() -> None:
-    entities = manager()
-    es = entities.create_many(5).tolist()
-    entities.destroy(es[2])
-    with pytest.raises(StaleEntityError, match=rf"{es[2]}\)? at position 2 is not alive"):
-        entities.destroy_many(es)
-    with pytest.raises(StaleEntityError, match="position 3 is repeated"):
-        entities.destroy_many([es[0], es[1], es[3], es[0], es[0]])
-
-
 @pytest.mark.parametrize("taken", [0, 1])
 def test_taking_back_after_other_changes(taken: int) -> None:
     """The next creations still give no handle twice, and no generation is lost."""
@@ -94,25 +270,6 @@ def test_taking_back_after_other_changes(taken: int) -> None:
     again = entities.create_many(8)
     assert sorted(again & 7) == list(range(8))
     assert set(es[1 - taken :].tolist()) < set(again.tolist())
-
-
-@pytest.mark.parametrize("layout", LAYOUTS[:5])
-def test_all_indices_can_live_and_run_out(layout: tuple[int, int, int]) -> None:
-    index_bits, generation_bits, _ = layout
-    entities, count, last = manager(*layout), 2**index_bits, 2**generation_bits - 1
-    for generation in range(1, last + 1):
-        es = entities.create_many(count)
-        assert sorted(entities.index(e) for e in es) == list(range(count))
-        assert {entities.generation(e) for e in es} == {generation}
-        with pytest.raises(CapacityError):
-            entities.create()
-        entities.destroy_many(es)
-    with pytest.raises(CapacityError, match=f"{count} are retired"):
-        entities.create()
-    with pytest.raises(CapacityError):
-        entities.create_many(1)
-    assert len(entities.create_many(0)) == len(entities) == 0
-    assert not entities.alive_many(range(4 * 2 ** (index_bits + generation_bits))).any()
 
 
 def test_bulk_calls_over_many_blocks() -> None:
@@ -166,32 +323,6 @@ def test_reserve_prevents_reallocation() -> None:
     assert entities.nbytes == before >= 5000 * 8
     with pytest.raises(CapacityError):
         manager(3, 2, 0).reserve(9)
-
-
-def test_callbacks_are_told_in_order_until_cancelled() -> None:
-    entities, notified = manager(), []
-    first = entities.on_destroy(lambda es: notified.append(("first", es.tolist())))
-    entities.on_destroy(lambda es: notified.append(("second", es.tolist())))
-    a, b, c = entities.create_many(3).tolist()
-    entities.destroy(b)
-    first.cancel()
-    first.cancel()
-    entities.destroy_many([c, a])
-    entities.destroy_many([])
-    assert notified == [("first", [b]), ("second", [b]), ("second", [c, a])]
-
-
-def test_the_dead_are_dead_when_callbacks_run() -> None:
-    entities = manager(32, 32, 0)
-    e = entities.create()
-    seen = []
-
-    def reuse(es: Any) -> None:
-        seen.append((entities.alive(e), entities.create()))
-
-    entities.on_destroy(reuse)
-    entities.destroy(e)
-    assert seen == [(False, 2 << 32)]
 
 
 plans = st.lists(
@@ -299,14 +430,6 @@ def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
     assert kinds == [KeyError, StructureLockedError]
     assert list(entities) == [b, c]
     assert follower.dead == [a]
-
-
-def test_managers_are_not_kept_alive() -> None:
-    entities = manager()
-    follower = weakref.ref(DespawnListener(entities))
-    assert follower() is None
-    entities.destroy(entities.create())
-    assert not entities.callbacks.entries
 
 
 def test_an_entity_manager_needs_no_garbage_collector() -> None:

@@ -17,26 +17,28 @@ NAMES: list[str] = vars(generated)["__all__"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def loaded(code: str) -> set[str]:
-    """Return the modules of the package that code loads in a new process."""
-    tell = "import sys; print(*[m for m in sys.modules if m.split('.')[0] == 'generated'])"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{tell}"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    return set(done.stdout.split())
+STEPS = {
+    "import generated": set(),
+    "dir(generated), hasattr(generated, 'Nope')": set(),
+    "from generated import Particle": {"particle"},
+    "assert generated.spark.Spark is generated.Spark": {"spark"},
+    "from generated import world, EntityManager; world.Game()": {"world", "point_mass"},
+}
+"""Steps of a new process, and what they load among other things."""
 
 
 def test_only_what_is_used_is_loaded() -> None:
-    nothing = {"generated"}
-    assert loaded("import generated") == nothing
-    assert loaded("import generated; dir(generated), hasattr(generated, 'Nope')") == nothing
-    particle = loaded("from generated import Particle")
-    assert "generated.particle" in particle
-    assert not particle & {"generated.world", "generated.point_mass"}
+    tell = "print(*[m for m in sys.modules if m.split('.')[0] == 'generated'])"
+    code = "\n".join(["import sys", *(f"{step}\n{tell}" for step in STEPS)])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    watched = {f"generated.{name}" for names in STEPS.values() for name in names}
+    seen: set[str] = set()
+    for line, names in zip(done.stdout.splitlines(), STEPS.values(), strict=True):
+        seen |= {f"generated.{name}" for name in names}
+        assert {*line.split()} & watched == seen
+        assert seen or line == "generated"
 
 
 def test_every_name_is_there() -> None:
@@ -51,11 +53,15 @@ def test_every_name_is_there() -> None:
     assert dir(generated) == sorted(members)
 
 
-def test_modules_are_attributes_too() -> None:
-    code = "import generated; assert generated.particle.Particle is generated.Particle"
-    assert "generated.particle" in loaded(code)
-    code = "from generated import world, EntityManager; world.Game()"
-    assert "generated.point_mass" in loaded(code)
+WITHOUT_NUMBA = """
+import sys
+sys.modules["numba"] = None
+for code in ("import flags", "from flags import World", "import flags.flag"):
+    try:
+        exec(code)
+    except ImportError as error:
+        print(error)
+"""
 
 
 def test_without_numba_a_compiled_package_says_what_to_install(tmp_path: Path) -> None:
@@ -63,15 +69,14 @@ def test_without_numba_a_compiled_package_says_what_to_install(tmp_path: Path) -
     schemas.mkdir()
     (schemas / "flag.yaml").write_text("component: Flag\n", encoding="utf-8")
     build(schemas, tmp_path / "flags", backend="numba")
-    for code in ("import flags", "from flags import World", "import flags.flag"):
-        hide = "import sys; sys.modules['numba'] = None"
-        done = subprocess.run(
-            [sys.executable, "-c", f"{hide}; {code}"], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert done.stderr.splitlines()[-1] == (
-            "ImportError: flags is made for numba, which is not installed: "
-            'pip install "ecsgen-runtime[numba]" (or build it with `--backend numpy`)'
-        )
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_NUMBA], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == 3 * [
+        "flags is made for numba, which is not installed: "
+        'pip install "ecsgen-runtime[numba]" (or build it with `--backend numpy`)'
+    ]
     subprocess.run([sys.executable, "-c", "import flags"], cwd=tmp_path, check=True)
 
 

@@ -357,7 +357,24 @@ kernels:
   tire: {args: {most: u8}, steps: ["kept = min(kept, most)"]}
   rest: {steps: [kept = 0]}
 """
-MOVED = component(KERNELS) + WORLD  # what comes behind is on line 10
+MOVED = component(KERNELS)  # the world begins on line 8, too
+
+
+def worldly(name: str, old: str, new: str, data: str = "", code: str = "") -> Case:
+    """A change of keys of the world, beside three components: they stand on line 10."""
+    return Case(name, TWO + WORLD + f"{old}\n", TWO + WORLD + f"{new}\n", data, code)
+
+
+def timely(name: str, old: str, new: str, data: str = "", code: str = "") -> Case:
+    """A change of schedules or records, beside three kernels: from line 10 on."""
+    return Case(name, MOVED + WORLD + f"{old}\n", MOVED + WORLD + f"{new}\n", data, code)
+
+
+def recorded(name: str, old: str, new: str, data: str = "", code: str = "") -> Case:
+    """A change of what the table `all` has, on line 10."""
+    return timely(name, f"records: {{all: {{{old}}}}}", f"records: {{all: {{{new}}}}}", data, code)
+
+
 WORLDS: list[Case] = [
     Case("into archetypes", component(), component() + ARCHETYPES, "E904:6", "E953:6"),
     Case(
@@ -367,104 +384,86 @@ WORLDS: list[Case] = [
         code="E953:6",
     ),
     Case("out of archetypes", component() + ARCHETYPES, component() + WORLD, code="E953:1"),
-    Case(
-        "group gone",
-        TWO + WORLD + "groups: {g: [Body, Tag]}\n",
-        TWO + WORLD + "groups: {h: [Body, Tag]}\n",
-        code="E951:10",
+    worldly(
+        "group smaller", "groups: {g: [Body, Tag, Rest]}", "groups: {g: [Body, Tag]}", "", "E953:10"
     ),
-    Case(
-        "group smaller",
-        TWO + WORLD + "groups: {g: [Body, Tag, Rest]}\n",
-        TWO + WORLD + "groups: {g: [Body, Tag]}\n",
-        code="E953:10",
-    ),
-    Case(
-        "query gone",
-        TWO + WORLD + "queries: {q: {all: [Body]}}\n",
-        TWO + WORLD + "queries: {r: {all: [Body]}}\n",
-        code="E951:10",
-    ),
-    Case(
+    worldly(
         "query of fewer",
-        TWO + WORLD + "queries: {q: {all: [Body], optional: [Tag]}}\n",
-        TWO + WORLD + "queries: {q: {all: [Body], none: [Tag]}}\n",
+        "queries: {q: {all: [Body], optional: [Tag]}}",
+        "queries: {q: {all: [Body], none: [Tag]}}",
         code="E951:10",
     ),
     Case(
         "query of what is renamed",
-        component() + "---\nworld: World\nqueries: {q: {all: [Body]}}\n",
+        component() + WORLD + "queries: {q: {all: [Body]}}\n",
         component("renamed_from: [Body]\n").replace("Body", "Thing", 1)
-        + "---\nworld: World\nqueries: {q: {all: [Thing]}}\n",
+        + WORLD
+        + "queries: {q: {all: [Thing]}}\n",
         code="E951:1",
     ),
-    Case("bundle gone", TWO + WORLD + "bundles: {b: [Body]}\n", TWO + WORLD, code="E951:9"),
-    Case(
+    worldly("bundle gone", "bundles: {b: [Body]}", "", code="E951:9"),
+    worldly(
         "bundle of fewer, by one within",
-        TWO + WORLD + "bundles: {b: [Body, c], c: [Tag]}\n",
-        TWO + WORLD + "bundles: {b: [Body], c: [Tag]}\n",
+        "bundles: {b: [Body, c], c: [Tag]}",
+        "bundles: {b: [Body], c: [Tag]}",
         code="E952:10",
     ),
-    Case(
+    timely(
         "schedule gone",
-        MOVED + "schedule: {day: [Body.age]}\n",
-        MOVED + "schedule: {night: [Body.age]}\n",
-        code="E951:10",
+        "schedule: {day: [Body.age]}",
+        "schedule: {night: [Body.age]}",
+        "",
+        "E951:10",
     ),
-    Case(
+    timely(
         "schedule of a kernel more",
-        MOVED + "schedule: {day: [Body.age]}\n",
-        MOVED + "schedule: {day: [Body.age, Body.tire]}\n",
+        "schedule: {day: [Body.age]}",
+        "schedule: {day: [Body.age, Body.tire]}",
         code="E952:10",
     ),
-    Case(
+    timely(
         "schedule in another order, of the same arguments",
-        MOVED + "schedule:\n  day: [Body.age, Body.tire, Body.rest]\n",
-        MOVED + "schedule:\n  day: [Body.age, Body.rest, Body.tire]\n",
+        "schedule: {day: [Body.age, Body.tire, Body.rest]}",
+        "schedule: {day: [Body.age, Body.rest, Body.tire]}",
     ),
-    Case(
-        "table gone",
-        MOVED + "records: {all: {n: {count: Body}}}\n",
-        MOVED + "records: {some: {n: {count: Body}}}\n",
-        code="E951:10",
-    ),
-    Case("records gone", MOVED + "records: {all: {n: {count: Body}}}\n", MOVED, code="E951:9"),
-    Case(
-        "column gone, one of another type, and one more",
-        MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",
-        MOVED + "records:\n  all: {x: {mean: Body.kept}, more: {count: Body}}\n",
-        code="E951:11 E952:11",
-    ),
-    Case(
-        "column of a line for each row gone",
-        MOVED + "records: {all: {rows: Body, fields: [kept]}}\n",
-        MOVED + "records: {all: {rows: Body}}\n",
-        code="E951:10",
-    ),
-    Case(
-        "table in another order, of other rows",
-        MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",
-        MOVED + "records: {all: {x: {sum: Body.kept, where: tick > 3}, n: {count: Body}}}\n",
-    ),
-    Case(
+    timely(
         "time gone",
-        MOVED + "schedule: {day: [Body.age, tick]}\n",
-        MOVED + "schedule: {day: [Body.age]}\n",
+        "schedule: {day: [Body.age, tick]}",
+        "schedule: {day: [Body.age]}",
         "E901:10",
         "E951:10",
     ),
-    Case(
+    timely(
         "time left to tables",
-        MOVED + "schedule: {day: [Body.age, tick]}\n",
-        MOVED + "schedule: {day: [Body.age]}\nrecords: {all: {n: {count: Body}}}\n",
+        "schedule: {day: [Body.age, tick]}",
+        "schedule: {day: [Body.age]}\nrecords: {all: {n: {count: Body}}}",
+    ),
+    timely(
+        "table gone",
+        "records: {all: {n: {count: Body}}}",
+        "records: {some: {n: {count: Body}}}",
+        code="E951:10",
+    ),
+    timely("records gone", "records: {all: {n: {count: Body}}}", "", code="E951:9"),
+    recorded(
+        "column gone, one of another type, and one more",
+        "n: {count: Body}, x: {sum: Body.kept}",
+        "x: {mean: Body.kept}, more: {count: Body}",
+        code="E951:10 E952:10",
+    ),
+    recorded(
+        "column of a line for each row gone",
+        "rows: Body, fields: [kept]",
+        "rows: Body",
+        "",
+        "E951:10",
+    ),
+    recorded(
+        "table in another order, of other rows",
+        "n: {count: Body}, x: {sum: Body.kept}",
+        "x: {sum: Body.kept, where: tick > 3}, n: {count: Body}",
     ),
     Case("world renamed", component() + WORLD, component() + "---\nworld: Town\n"),
-    Case(
-        "world of a name of its own renamed",
-        component() + "---\nworld: City\n",
-        component() + "---\nworld: Town\n",
-        code="E951:5",
-    ),
     Case(
         "fewer bits",
         component() + WORLD,
@@ -478,47 +477,29 @@ WORLDS: list[Case] = [
         component(),
         code="E952:0",
     ),
-    Case(
-        "min_free, version, doc",
-        component() + WORLD,
-        component() + WORLD + "entity: {min_free: 3}\nversion: 4\ndoc: Hm.\n",
-    ),
+    worldly("min_free, version, doc", "", "entity: {min_free: 3}\nversion: 4\ndoc: Hm."),
 ]
 
 KERNEL = "kernels:\n  go: {args: {a: f32, b: u8}, steps: [kept = kept]}\n"  # on line 5
 REDUCTION = "reductions:\n  total: {sum: kept}\n"
 OVER = "---\nworld: World\nqueries: {q: {all: [Body]}}\nkernels:\n  "
 RUN = OVER + "go: {over: q, args: {a: u8}, steps: [Body.kept = a]}\n"  # on line 8
+
+
+def called(name: str, old: str, new: str, code: str = "") -> Case:
+    """A change of the kernel, from line 4 on."""
+    return Case(name, component(KERNEL), component(KERNEL.replace(old, new)), code=code)
+
+
 CALLS: list[Case] = [
     Case("kernel added", component(), component(KERNEL)),
     Case("kernel gone", component(KERNEL), component(), code="E951:1"),
-    Case(
-        "one kernel of two gone",
-        component(KERNEL),
-        component(KERNEL.replace("go", "fly")),
-        code="E951:4",
-    ),
-    Case("steps", component(KERNEL), component(KERNEL.replace("= kept", "= kept + 1"))),
-    Case(
-        "an argument less",
-        component(KERNEL),
-        component(KERNEL.replace("a: f32, ", "")),
-        code="E952:5",
-    ),
-    Case("another order", component(KERNEL), component(KERNEL.replace("a:", "c:")), code="E952:5"),
-    Case("another type", component(KERNEL), component(KERNEL.replace("u8", "u16")), code="E952:5"),
-    Case(
-        "the unit of an argument",
-        component(KERNEL),
-        component(KERNEL.replace("a: f32", "a: {type: f32, unit: s}")),
-    ),
+    called("steps", "= kept", "= kept + 1"),
+    called("an argument less", "a: f32, ", "", "E952:5"),
+    called("another order", "a:", "c:", "E952:5"),
+    called("another type", "u8", "u16", "E952:5"),
+    called("the unit of an argument", "a: f32", "a: {type: f32, unit: s}"),
     Case("reduction gone", component(REDUCTION), component(), code="E951:1"),
-    Case(
-        "reduction to float",
-        component(REDUCTION),
-        component(REDUCTION.replace("sum", "mean")),
-        code="E952:5",
-    ),
     Case("kernel of the world gone", component() + RUN, component() + WORLD, code="E951:5 E951:5"),
     Case(
         "arguments of a kernel of the world",
@@ -528,48 +509,45 @@ CALLS: list[Case] = [
     ),
 ]
 
-PAST = component("removed: [old]\n", x="{type: f32, renamed_from: [y]}")
+RENAMED = "{type: f32, renamed_from: [y]}"
+REMOVES = "removed: [old]\n"
+PAST = component(REMOVES, x=RENAMED)
+
+
+def past(name: str, new: str, data: str = "", code: str = "") -> Case:
+    """A change of a component with the removed field `old`, and with `x`, which was `y`."""
+    return Case(name, PAST, new, data, code)
+
+
 OTHER = "---\ncomponent: Thing\nrenamed_from: [Former]\n"
 REMOVED = "---\nworld: World\nremoved: [Old]\n"
 HISTORY: list[Case] = [
-    Case("nothing taken off", PAST, PAST),
-    Case("removed taken off", PAST, PAST.replace("removed: [old]\n", ""), "E905:1"),
-    Case("one of several taken off", PAST, PAST.replace("[old]", "[other]"), "E905:5"),
-    Case(
-        "a removed name back",
-        PAST,
-        component(x="{type: f32, renamed_from: [y]}", old="f32"),
-        "E905:5",
-    ),
-    Case(
+    past("nothing taken off", PAST),
+    past("removed taken off", component(x=RENAMED), "E905:1"),
+    past("one of several taken off", component("removed: [other]\n", x=RENAMED), "E905:5"),
+    past(
         "a removed name as a former one",
-        PAST,
-        component(x="{type: f32, renamed_from: [y]}", z="{type: f32, renamed_from: [old]}"),
+        component(x=RENAMED, z="{type: f32, renamed_from: [old]}"),
         "E905:5",
     ),
-    Case("renamed_from taken off", PAST, component("removed: [old]\n", x="f32"), "E905:4"),
-    Case("a former name back", PAST, component("removed: [old]\n", x="f32", y="u8"), "E905:5"),
-    Case(
+    past("renamed_from taken off", component(REMOVES, x="f32"), "E905:4"),
+    past("a former name back", component(REMOVES, x="f32", y="u8"), "E905:5"),
+    past(
         "renamed once more, with one name only",
-        PAST,
-        component("removed: [old]\n", z="{type: f32, renamed_from: [x]}"),
+        component(REMOVES, z="{type: f32, renamed_from: [x]}"),
         "E905:4",
         "E951:4",
     ),
-    Case(
+    past(
         "renamed once more, with both",
-        PAST,
-        component("removed: [old]\n", z="{type: f32, renamed_from: [x, y]}"),
+        component(REMOVES, z="{type: f32, renamed_from: [x, y]}"),
         code="E951:4",
     ),
-    Case("removed later", PAST, component("removed: [old, x, y]\n"), code="E951:2"),
-    Case(
-        "removed later, but for a name", PAST, component("removed: [old, x]\n"), "E905:4", "E951:2"
-    ),
-    Case(
+    past("removed later", component("removed: [old, x, y]\n"), code="E951:2"),
+    past("removed later, but for a name", component("removed: [old, x]\n"), "E905:4", "E951:2"),
+    past(
         "of a component renamed meanwhile",
-        PAST,
-        PAST.replace("Body", "Thing\nrenamed_from: [Body]").replace(", renamed_from: [y]", ""),
+        component(REMOVES, x="f32").replace("Body", "Thing\nrenamed_from: [Body]"),
         "E905:5",
         "E951:1",
     ),
@@ -586,12 +564,6 @@ HISTORY: list[Case] = [
         "E905:0 E905:5",
     ),
     Case(
-        "a removed component back",
-        component() + REMOVED,
-        component() + "---\ncomponent: Old\n---\nworld: World\nremoved: []\n",
-        "E905:5",
-    ),
-    Case(
         "of enums and members",
         USER + "---\nenum: Mode\nrenamed_from: [Way]\nvalues: {a: {value: 0, renamed_from: [b]}}\n"
         "removed: [c, d]\n",
@@ -604,9 +576,7 @@ CASES = [*NAMES, *ENUMS, *TYPES, *POLICIES, *NETWORKS, *WORLDS, *CALLS, *HISTORY
 
 
 def places(diagnostics: Diagnostics) -> str:
-    return " ".join(
-        sorted(f"{diagnostic.code}:{diagnostic.mark.line}" for diagnostic in diagnostics)
-    )
+    return " ".join(sorted(f"{each.code}:{each.mark.line}" for each in diagnostics))
 
 
 @pytest.mark.parametrize(
@@ -616,18 +586,7 @@ def test_verdicts(old: str, new: str, data: str, code: str) -> None:
     breaking = breaks(old, new)
     assert places(breaking) == " ".join(filter(None, (data, code))), format_text(breaking)
     assert all(diagnostic.hint for diagnostic in breaking)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(text, id=f"{name} {k}")
-        for name, *two, _, _ in CASES
-        for k, text in enumerate(two)
-    ],
-)
-def test_nothing_breaks_where_nothing_changed(text: str) -> None:
-    assert not list(breaks(text, text))
+    assert not [*breaks(old, old), *breaks(new, new)]
 
 
 def test_one_kind_alone() -> None:

@@ -68,41 +68,54 @@ def boxes(tree: ElementTree.Element) -> Iterator[tuple[float, float, float, floa
         yield left, y - size, left + wide, y
 
 
-def check_texts(tree: ElementTree.Element) -> None:
-    """No text is outside of the view."""
+def named(components: list[Component]) -> list[str]:
+    """Return the names in the picture of a component, or of those in one chunk."""
+    if components[0].chunk:
+        chunk = lay_out_chunk(components)
+        return [c.name for c in (*chunk.columns, *chunk.objects)]
+    plan = lay_out_component(components[0])
+    buffers = [plan, plan.cold] if plan.cold else [plan]
+    names = [c.name for each in buffers for c in (*each.columns, *each.objects)]
+    return [components[0].name, *names]
+
+
+MEMBERS = {c.module: c for c in load(archetypes_package.SCHEMA).components if c.chunk}
+SETS = [names for size in range(1, 5) for names in combinations(MEMBERS, size)]
+
+
+def chosen(names: tuple[str, ...]) -> list[Component]:
+    return [MEMBERS[name] for name in names]
+
+
+ALONE = {component.name: [component] for component in COMPONENTS}
+ALONE |= {" and ".join(names): chosen(names) for names in SETS}
+drawn = pytest.mark.parametrize(
+    "components", [*ALONE.values(), COMPONENTS], ids=[*ALONE, "all together"]
+)
+
+
+@pytest.mark.parametrize("components", ALONE.values(), ids=ALONE)
+def test_every_column_is_named_once(components: list[Component]) -> None:
+    words = texts(ElementTree.fromstring(picture(components)))
+    for name in named(components):
+        assert words.count(name) == 1, name
+
+
+@drawn
+def test_nothing_is_outside_of_the_view(components: list[Component]) -> None:
+    tree = ElementTree.fromstring(picture(components))
     _, _, width, height = map(float, tree.attrib["viewBox"].split())
     for left, top, right, bottom in boxes(tree):
         assert left >= 0
         assert right <= width
         assert top >= 0
         assert bottom <= height
-
-
-def named(component: Component) -> list[str]:
-    plan = lay_out_component(component)
-    buffers = [plan, plan.cold] if plan.cold else [plan]
-    return [c.name for each in buffers for c in (*each.columns, *each.objects)]
-
-
-@pytest.mark.parametrize("component", COMPONENTS, ids=lambda c: c.name)
-def test_every_column_is_named_once(component: Component) -> None:
-    words = texts(ElementTree.fromstring(picture([component])))
-    for name in named(component):
-        assert words.count(name) == 1, name
-    assert words.count(component.name) == 1
-
-
-@pytest.mark.parametrize("components", [*([c] for c in COMPONENTS), COMPONENTS])
-def test_nothing_is_outside_of_the_view(components: list[Component]) -> None:
-    tree = ElementTree.fromstring(picture(components))
-    _, _, width, height = map(float, tree.attrib["viewBox"].split())
-    check_texts(tree)
     for each in tree.iter(f"{SVG}rect"):
         assert float(each.get("x", 0)) + float(each.attrib["width"]) <= width
         assert float(each.get("y", 0)) + float(each.attrib["height"]) <= height
 
 
-@pytest.mark.parametrize("components", [*([c] for c in COMPONENTS), COMPONENTS])
+@drawn
 def test_no_text_lies_on_another(components: list[Component]) -> None:
     tree = ElementTree.fromstring(picture(components))
     for (text, box), (_, other) in combinations(zip(texts(tree), boxes(tree), strict=True), 2):
@@ -131,14 +144,6 @@ def test_the_command_draws_one_or_all(tmp_path: Path) -> None:
     assert isinstance(result.exception, UsageError)
 
 
-MEMBERS = {c.module: c for c in load(archetypes_package.SCHEMA).components if c.chunk}
-SETS = [names for size in range(1, 5) for names in combinations(MEMBERS, size)]
-
-
-def chosen(names: tuple[str, ...]) -> list[Component]:
-    return [MEMBERS[name] for name in names]
-
-
 @pytest.mark.parametrize("names", SETS)
 def test_columns_lie_where_the_package_has_them(names: tuple[str, ...]) -> None:
     w = archetypes_package.game.Game()
@@ -160,16 +165,6 @@ def test_the_table_has_every_column() -> None:
     assert "body.thing" in text
     assert text.endswith("\n53 bytes per row, 16 rows in a chunk of 1024 bytes, 0 of them free\n")
     assert chunk_title(MEMBERS.values()) == "Armor + Body + Health + Marked"
-
-
-@pytest.mark.parametrize("names", SETS)
-def test_the_picture_has_every_column_and_nothing_outside(names: tuple[str, ...]) -> None:
-    tree = ElementTree.fromstring(picture(chosen(names)))
-    plan = lay_out_chunk(chosen(names))
-    words = texts(tree)
-    for column in (*plan.columns, *plan.objects):
-        assert words.count(column.name) == 1
-    check_texts(tree)
 
 
 def test_the_command_takes_several_components(tmp_path: Path) -> None:

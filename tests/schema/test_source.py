@@ -47,14 +47,17 @@ def places(text: str) -> list[tuple[str, int, int, int]]:
     return [(d.code, d.mark.line, d.mark.column, d.mark.length) for d in diagnostics]
 
 
+TEXT_IN_YAML_1_2 = """
+yes on n 012 1_000 0b1 -0x1 12:30:45 2024-13-45 2001-12-14t21:59:43.10-05:00 inf nan 1e . =
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        *((text, text) for text in TEXT_IN_YAML_1_2.split()),
         ("true", True),
         ("False", False),
-        ("yes", "yes"),
-        ("on", "on"),
-        ("n", "n"),
         ("null", None),
         ("~", None),
         ("0", 0),
@@ -62,39 +65,23 @@ def places(text: str) -> list[tuple[str, int, int, int]]:
         ("+7", 7),
         ("0x1F", 31),
         ("0o17", 15),
-        ("012", "012"),
-        ("1_000", "1_000"),
-        ("0b1", "0b1"),
-        ("-0x1", "-0x1"),
-        ("12:30:45", "12:30:45"),
-        ("2024-13-45", "2024-13-45"),
-        ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
         ("1.5", 1.5),
         (".5", 0.5),
         ("1.", 1.0),
         ("1e3", 1000.0),
         ("-.inf", -math.inf),
         (".Inf", math.inf),
-        ("inf", "inf"),
-        ("nan", "nan"),
-        ("1e", "1e"),
-        (".", "."),
+        (".NaN", math.nan),
         ("-", [None]),
         ("'1'", "1"),
         ('"true"', "true"),
-        ("=", "="),
         ("|\n  a\n  b\n", "a\nb\n"),
     ],
 )
 def test_scalars_as_in_yaml_1_2(text: str, value: object) -> None:
-    assert documents(text) == [value]
-    assert type(documents(text)[0]) is type(value)
-
-
-def test_nan() -> None:
-    (value,) = documents(".NaN")
-    assert isinstance(value, float)
-    assert math.isnan(value)
+    (got,) = documents(text)
+    assert type(got) is type(value)
+    assert got == value or (got != got and value != value)  # NaN
 
 
 def test_keys_are_text() -> None:
@@ -174,6 +161,13 @@ def test_the_rest_of_a_document_with_errors_is_read() -> None:
     assert list(inner.keys) == ["d"]
 
 
+ALIASES = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+ALIASES += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 40)]
+MERGES = ["a0: &a0 {k: v}"]
+MERGES += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 30)]
+"""Texts of gigabytes, if they were expanded."""
+
+
 @pytest.mark.parametrize("pure", PARSERS)
 @pytest.mark.parametrize(
     ("text", "code"),
@@ -198,6 +192,8 @@ def test_the_rest_of_a_document_with_errors_is_read() -> None:
         ('"\\UFFFFFFFF"', "E205"),
         ("%" * 1_000, "E205"),
         ("\x85", "E204"),
+        ("\n".join(ALIASES), "E208"),
+        ("\n".join(MERGES), "E209"),
     ],
 )
 def test_hostile_text_is_refused_quickly(text: str, code: str, pure: bool) -> None:
@@ -206,20 +202,6 @@ def test_hostile_text_is_refused_quickly(text: str, code: str, pure: bool) -> No
     assert time.process_time() - start < 20
     if code:
         assert code in codes_found
-
-
-def test_alias_bomb_is_refused_without_being_expanded() -> None:
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 40)]
-    assert set(codes("\n".join(lines))) == {"E208"}
-
-
-def test_merge_bomb_is_refused_without_being_expanded() -> None:
-    lines = ["a0: &a0 {k: v}"]
-    lines += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 30)]
-    start = time.process_time()
-    assert set(codes("\n".join(lines))) == {"E208", "E209"}
-    assert time.process_time() - start < 2
 
 
 def test_files(tmp_path: Path) -> None:
