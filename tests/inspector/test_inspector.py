@@ -419,7 +419,7 @@ def test_an_empty_world() -> None:
 Work = Callable[[], Any]
 
 
-async def asked(questions: TickQueue, *works: Work) -> list[asyncio.Future[Any]]:
+async def asked(questions: TickQueue, *works: Work) -> list[asyncio.Task[Any]]:
     """Put questions as a server does."""
     waiting = [asyncio.ensure_future(questions.run_in_tick(work)) for work in works]
     await asyncio.sleep(0)

@@ -87,25 +87,24 @@ def test_unknown_names_of_a_view(view: View, message: str) -> None:
         serve_any(farm(), step=lambda vision: None, args={"vision": 1}, view=view)
 
 
-def test_lists_that_are_texts() -> None:
-    with pytest.raises(TypeError, match="wanted a list of lists"):
-        View(charts=["sheep"])
-    with pytest.raises(TypeError, match="controls: wanted a list"):
-        View(controls="vision")
-
-
 @pytest.mark.parametrize(
-    "options", [{"map": 3}, {"charts": None}, {"charts": [[3]]}, {"controls": None}, {"label": b""}]
+    ("options", "message"),
+    [
+        ({"charts": ["sheep"]}, "wanted a list of lists"),
+        *(({"charts": charts}, "charts: wanted a ") for charts in (None, [[3]])),
+        *(({"controls": controls}, "controls: wanted a list") for controls in ("vision", None)),
+        ({"map": 3}, "map: wanted a "),
+        ({"label": b""}, "label: wanted a "),
+        *(
+            ({"color_range": ends}, "color_range: wanted two numbers")
+            for ends in (1, "01", (1,), (1, 2, 3), (2, 1), (1, 1), (0, np.nan), ("0", 1))
+        ),
+        *(({"layer": number}, "layer: wanted a whole number") for number in (-1, 1.5, "1")),
+    ],
 )
-def test_what_is_no_name_in_a_view(options: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=f"{next(iter(options))}: wanted a "):
+def test_what_cannot_be_in_a_view(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         View(**options)
-
-
-@pytest.mark.parametrize("ends", [1, "01", (1,), (1, 2, 3), (2, 1), (1, 1), (0, np.nan), ("0", 1)])
-def test_what_are_no_ends_of_a_scale(ends: Any) -> None:
-    with pytest.raises(TypeError, match="color_range: wanted two numbers"):
-        View(color_range=ends)
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan")])

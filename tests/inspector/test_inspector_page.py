@@ -276,11 +276,14 @@ def sky() -> Any:
         (sky, View(map="star"), {"right": "2", "up": "0"}),
         (village, View(map="lodger", layer=2), {"layer": "3"}),
     ],
+    ids=["axes", "layer"],
 )
 def test_the_page_remembers_axes_and_layer(
     page: Page, watch: Watch, make: Any, view: View, choices: dict[str, str]
 ) -> None:
     watch(make(), "#/map", view=view)
+    if view.layer:
+        expect(page.locator("[data-choice='layer']")).to_have_value(str(view.layer))
     for name, value in choices.items():
         page.locator(f"[data-choice='{name}']").select_option(value)
     page.get_by_role("link", name="Charts").click()
@@ -508,9 +511,3 @@ def test_links_on_the_page(page: Page, watch: Watch, has_card: bool) -> None:
     page.select_option("[data-choice='links']", "")
     expect(facts).not_to_contain_text("links")
     assert grey(page) == 0
-
-
-def test_the_page_opens_with_the_layer_of_a_view(page: Page, watch: Watch) -> None:
-    watch(village(), view=View(map="room", layer=3))
-    page.wait_for_selector("[data-map='6']")
-    expect(page.locator("[data-choice='layer']")).to_have_value("3")

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
-import numpy as np
-
+from tests.support.manager_state import snapshot
 from tests.support.world_package import world_package
 
 SCHEMA = """
 component: Plain
 fields: {x: i32, place: "f32[3]", thing: object}
----
-component: Hashed
-lookup: hash
-fields: {x: i32}
----
-component: Direct
-lookup: direct
-fields: {x: i32}
 ---
 component: Called
 destroy: callback
@@ -27,10 +17,6 @@ fields: {x: i32}
 ---
 component: Several
 instances: many
-fields: {x: i32}
----
-component: Parted
-partition: {start: active}
 fields: {x: i32}
 ---
 component: Everything
@@ -59,18 +45,6 @@ fields:
 
 package: Any = world_package(SCHEMA, "accepted")
 
-NAMES = ["Plain", "Hashed", "Direct", "Called", "Several", "Parted", "Everything", "Mark"]
-
-
-class Index:
-    """An integer only by `__index__`."""
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __index__(self) -> int:
-        return self.value
-
 
 def manager_of(name: str) -> tuple[Any, Any]:
     """Return an entity manager and a manager of the component."""
@@ -78,25 +52,8 @@ def manager_of(name: str) -> tuple[Any, Any]:
     return entities, getattr(package, f"{name}Manager")(entities)
 
 
-def state(manager: Any) -> dict[str, Any]:
-    """Return what a manager shows of itself: an error leaves all of it as it was."""
-    data = manager.data
-    columns = {}
-    for name in dir(type(data)):
-        value = None if name.startswith("_") else getattr(data, name)
-        if isinstance(value, np.ndarray):
-            columns[name] = value.tolist()
-    return {
-        "version": manager.version,
-        "capacity": manager.capacity,
-        "nbytes": manager.nbytes,
-        "buffer": id(data.buffer),
-        "rows": list(manager),
-        "columns": columns,
-    }
-
-
-def world_state(world: Any) -> dict[str, Any]:
-    """Return the state of all managers of a world and of its entities."""
-    managers = {name: state(value) for name, value in vars(world).items() if name != "entities"}
-    return {**managers, "entities": pickle.dumps(world.entities)}
+def world_state(world: Any) -> Any:
+    """Return all that is in a world, and where: an error leaves it as it was."""
+    managers = [manager for name, manager in vars(world).items() if name != "entities"]
+    places = [(m.capacity, m.nbytes, id(m.data.buffer)) for m in managers]
+    return [snapshot(part) for part in (world.entities, *managers)], places

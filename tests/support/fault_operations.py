@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from tests.support.fault_injection import Operation, Scene
-from tests.support.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
+from tests.support.policies_package import ENTITIES, HEIR, filled, package, populate
 
 SIZES = {"few": 20, "full": 64, "roomy": 20}
 HIGH = ENTITIES[190]
@@ -53,8 +54,8 @@ def _living(m: Any) -> list[int]:
     return [entity for entity in ENTITIES if m._entities.alive(entity)]
 
 
-def _listen(parts: Any) -> None:
-    for part in parts:
+def _listen(world: Any) -> None:
+    for part in world if isinstance(world, tuple) else vars(world).values():
         if hasattr(part, "on_release"):
             part.on_release(lambda rows: rows.sum())
 
@@ -100,15 +101,13 @@ def _assign(name: str, value: Any, m: Any) -> None:
 
 def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
     """Return values for so many rows, of which every other has the defaults."""
-    values_by_field = {}
+    values_by_field = dict(values)
     for name, value in values.items():
         checker, default = m.CONVERTERS[name]
-        if checker.dtype is None:
-            values_by_field[name] = [value if k % 2 else None for k in range(count)]
-        elif checker.shape == () and not isinstance(value, (str, bytes, bool)):
-            values_by_field[name] = [value if k % 2 else default for k in range(count)]
-        else:
-            values_by_field[name] = value
+        is_number = checker.shape == () and not isinstance(value, (str, bytes, bool))
+        if checker.dtype is None or is_number:
+            usual = None if checker.dtype is None else default
+            values_by_field[name] = [value if k % 2 else usual for k in range(count)]
     return values_by_field
 
 
@@ -192,13 +191,7 @@ def group_scene() -> Scene:
     while w.left.data.n < 64:
         w.left.create(int(owners[60 + w.left.data.n]))
     saved = pickle.dumps(w)
-    return Scene("Group", saved, lambda w: [w.entities, w.left, w.right, w.third], _listen_in_world)
-
-
-def _listen_in_world(w: Any) -> None:
-    for part in vars(w).values():
-        if hasattr(part, "on_release"):
-            part.on_release(lambda rows: rows.sum())
+    return Scene("Group", saved, lambda w: [w.entities, w.left, w.right, w.third], _listen)
 
 
 def group_operations() -> dict[str, Operation]:
@@ -212,30 +205,28 @@ def group_operations() -> dict[str, Operation]:
         "collect": lambda w: w.left.collect(),
     }
     for name in ("left", "right", "third"):
-
-        def of(w: Any, name: str = name) -> Any:
-            return getattr(w, name)
-
-        def lacking(w: Any, name: str = name) -> list[int]:
-            others = [getattr(w, n) for n in ("left", "right", "third") if n != name]
-            return [
-                e
-                for e in ENTITIES
-                if e != ENTITIES[9] and not of(w, name).has(e) and all(m.has(e) for m in others)
-            ]
-
-        def operations(of: Any = of, lacking: Any = lacking) -> dict[str, Operation]:
-            return {
-                "joins": lambda w: of(w).create(lacking(w)[0]) if lacking(w) else None,
-                "join": lambda w: of(w).create_many([*lacking(w), *FRESH[:2]]),
-                "leaves": lambda w: of(w).destroy(1),
-                "leave": lambda w: of(w).destroy_many([0, 3, 4, len(of(w)) - 2]),
-                "remove": lambda w: of(w).remove_many(ENTITIES[14:22]),
-                "clear": lambda w: of(w).clear(),
-            }
-
-        operations_by_title |= {f"{name} {title}": act for title, act in operations().items()}
+        for title, act in _member_operations(name).items():
+            operations_by_title[f"{name} {title}"] = act
     return operations_by_title
+
+
+def _member_operations(name: str) -> dict[str, Operation]:
+    """Return what changes one member of the group."""
+    of = attrgetter(name)
+    others = [attrgetter(other) for other in ("left", "right", "third") if other != name]
+
+    def lacking(w: Any) -> list[int]:
+        living = [e for e in ENTITIES if e != ENTITIES[9] and not of(w).has(e)]
+        return [e for e in living if all(other(w).has(e) for other in others)]
+
+    return {
+        "joins": lambda w: of(w).create(lacking(w)[0]) if lacking(w) else None,
+        "join": lambda w: of(w).create_many([*lacking(w), *FRESH[:2]]),
+        "leaves": lambda w: of(w).destroy(1),
+        "leave": lambda w: of(w).destroy_many([0, 3, 4, len(of(w)) - 2]),
+        "remove": lambda w: of(w).remove_many(ENTITIES[14:22]),
+        "clear": lambda w: of(w).clear(),
+    }
 
 
 def archetype_scene() -> Scene:
@@ -307,15 +298,3 @@ def entity_operations() -> dict[str, Operation]:
         "destroy told": lambda w: with_listener(w[0]).destroy(ENTITIES[5]),
         "destroy_many told": lambda w: with_listener(w[0]).destroy_many(ENTITIES[3:30]),
     }
-
-
-def cases() -> Iterator[tuple[Scene, dict[str, Operation]]]:
-    """Return every scene with its operations."""
-    for name in MANAGERS:
-        operations = manager_operations(name)
-        for scene in manager_scenes(name):
-            yield scene, operations
-    yield group_scene(), group_operations()
-    yield archetype_scene(), archetype_operations()
-    for scene in entity_scenes():
-        yield scene, entity_operations()

@@ -97,15 +97,6 @@ def random_values(field: Field, shape: tuple[int, ...], random: np.random.Genera
     return np.where(random.random(shape) < 0.3, special, tame)
 
 
-def columns_of(data: Any, component: Component) -> dict[str, NDArray[Any]]:
-    """The fields' columns, split ones put together (those are copies)."""
-    columns = {}
-    for field in component.fields:
-        parts = [getattr(data, part.name) for part in split_parts(field) if field.split]
-        columns[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
-    return columns
-
-
 def arguments(kernel: Kernel) -> dict[str, Any]:
     """Some values for the arguments that random kernels have."""
     values = {"dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}

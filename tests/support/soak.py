@@ -75,7 +75,7 @@ SOAK = {
     "test_inspector_labels.py": "last_second",
     "test_inspector_links.py": "without_points",
     "test_inspector_page.py": (
-        "remembers|scale|click_on|csv|of_a_million|layers|not_answer|graphics_card|last_refused|pause"
+        "remembers.*axes|scale|click_on|csv|of_a_million|layers|not_answer|graphics_card|last_refused|pause"
         "|points_before_cells|hexagons|page.False"
     ),
     "test_judge.py": r"(turns|of_the_world)\[[1-9]|nearly_0.*5e19.*numba",
