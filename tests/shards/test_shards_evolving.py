@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import schema_evolution
 from tests.support.sharded_package import Isles, package
-from tests.support.threaded_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, everyones, on_ranks, run
 
 Shards, ShardError = package.Shards, package.ShardError
 
@@ -29,12 +29,8 @@ Shards, ShardError = package.Shards, package.ShardError
 def test_what_can_not_be_saved(make_arguments: Any, error: type[Exception], tmp_path: Path) -> None:
     def rank(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)
-        if comm.rank == 1:
-            with pytest.raises(error):
-                shards.save(*make_arguments(tmp_path))
-        else:
-            with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
-                shards.save(tmp_path, 1)
+        with everyones(comm, 1, error):
+            shards.save(*(make_arguments(tmp_path) if comm.rank == 1 else (tmp_path, 1)))
         assert shards.tick == 0
         assert shards.count(1) == 2
 
@@ -105,8 +101,7 @@ def test_a_shard_that_is_missing_is_damage(comm: ThreadComm, tmp_path: Path) -> 
     Shards(Isles(), comm).save(tmp_path, 3)
     if comm.rank == 1:
         (tmp_path / "3.1.shard").unlink()
-    error = package.SnapshotError if comm.rank == 1 else ShardError
-    with pytest.raises(error, match=r"3\.1\.shard: there is no such file$"):
+    with everyones(comm, 1, package.SnapshotError, r"3\.1\.shard: there is no such file$"):
         Shards.load(tmp_path, comm)
 
 
@@ -114,9 +109,7 @@ def test_a_marker_that_leads_nowhere_is_damage(tmp_path: Path) -> None:
     (tmp_path / "3.complete.json").symlink_to(tmp_path / "gone")
 
     def rank(comm: ThreadComm) -> None:
-        with pytest.raises(
-            package.SnapshotError if comm.rank == 0 else ShardError, match="No such file"
-        ):
+        with everyones(comm, 0, package.SnapshotError, "No such file"):
             Shards.load(tmp_path, comm)
 
     run(2, rank)
@@ -132,11 +125,8 @@ def test_a_tick_that_is_saved_again_is_whole(tmp_path: Path, monkeypatch: Any) -
         w.spawn(1, agent={"key": 7})
         if comm.rank == 1:
             w.rare.create(w.spawn(1)[0], thing=lambda: 1)  # no pickle
-            with pytest.raises(AttributeError, match="pickle"):
-                shards.save(tmp_path, 5)
-        else:
-            with pytest.raises(ShardError):
-                shards.save(tmp_path, 5)
+        with everyones(comm, 1, AttributeError, "pickle"):
+            shards.save(tmp_path, 5)
         assert [len(each) for each in sizes(comm)] == [0, 0]
         w.rare.clear()
         shards.save(tmp_path, 5)
@@ -162,13 +152,12 @@ def test_cells_that_are_no_values_of_one_rank_are_everyones(
     names = shards.world.agent.data.name
     if comm.rank == 1:
         names[1] = b"\xff"
-    error = package.SnapshotError if comm.rank == 1 else ShardError
-    message = r"\.shard: agent\.name\[1\]: text that is not UTF-8"
-    with pytest.raises(error, match=message):
+    wrong = package.SnapshotError, r"\.shard: agent\.name\[1\]: text that is not UTF-8"
+    with everyones(comm, 1, *wrong):
         shards.save(tmp_path, 5)
     assert Shards.load(tmp_path, comm).world.agent.data.name.tolist() == [b"ann"] * 2
     shards.save(tmp_path, 5, verify=False)
-    with pytest.raises(error, match=message):
+    with everyones(comm, 1, *wrong):
         Shards.load(tmp_path, comm)
     again = Shards.load(tmp_path, comm, verify=False).world.agent.data.name
     assert again.tolist() == names.tolist()
@@ -212,8 +201,7 @@ def test_what_one_rank_can_not_take_over_is_everyones(tmp_path: Path) -> None:
     run(4, before)  # rank 0 is going to have shards 0 and 3
 
     def after(comm: ThreadComm) -> None:
-        error = package.DuplicateValueError if comm.rank == 0 else ShardError
-        with pytest.raises(error):
+        with everyones(comm, 0, package.DuplicateValueError):
             Shards.load(tmp_path, comm)
 
     run(3, after)
@@ -227,7 +215,7 @@ def test_errors_that_are_no_text_are_everyones(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match="no complete"):
             Shards.load(os.fsdecode(folder), comm)
         (Path(os.fsdecode(folder)) / "1.complete.json").write_bytes(b"")
-        with pytest.raises(package.SnapshotError if comm.rank == 0 else ShardError):
+        with everyones(comm, 0, package.SnapshotError):
             Shards.load(os.fsdecode(folder), comm)
 
     run(2, rank)
@@ -270,7 +258,7 @@ world: Yard
 shards: {ghosts: {Place: [at]}}
 ---
 component: Place
-fields: {at: "f64[2]", mark: {type: u16, renamed_from: []}, fresh: {type: i8, default: 7}}
+fields: {at: "f64[2]", mark: u16, fresh: {type: i8, default: 7}}
 lookup: direct
 ---
 component: Agent
@@ -296,7 +284,6 @@ ids: true
 component: Warm
 fields: {heat: f32}
 """
-AFTER = AFTER.replace("{type: u16, renamed_from: []}", "u16")
 
 
 def spawned(w: Any, count: int) -> Any:
@@ -318,8 +305,10 @@ def spawned(w: Any, count: int) -> Any:
     return es
 
 
-def saved(folder: Path) -> list[Any]:
-    """Save three shards whose entities are everywhere, some dead; return who lives, by shard."""
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """Return a folder of three shards whose entities are everywhere, and of each what it knows."""
+    folder = tmp_path_factory.mktemp("shards")
 
     def rank(comm: ThreadComm) -> Any:
         shards = schema_evolution.package(BEFORE).Shards(
@@ -336,12 +325,12 @@ def saved(folder: Path) -> list[Any]:
         spot_rows = w.spot.data.k[spots].tolist(), w.spot.id_of_many(spots).tolist()
         return gone.tolist(), es.tolist(), ids, dict(zip(*spot_rows, strict=True))
 
-    return run(3, rank)
+    return folder, run(3, rank)
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_shards_evolve(tmp_path: Path, size: int) -> None:
-    results = saved(tmp_path)
+def test_shards_evolve(saved: tuple[Path, list[Any]], size: int) -> None:
+    folder, results = saved
     gone = {e for dead, *_ in results for e in dead}
     ids = {k: i for _, _, by_key, _ in results for k, i in by_key.items()}
     spots = {k: i for *_, by_key in results for k, i in by_key.items()}
@@ -351,7 +340,7 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     }
 
     def rank(comm: ThreadComm) -> None:
-        shards = schema_evolution.package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
+        shards = schema_evolution.package(AFTER).Shards.load(folder, comm, drop=["old"])
         assert shards.tick == 7
         w = shards.world
         assert schema_evolution.package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
@@ -429,12 +418,11 @@ def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
     assert others == [first] * 3
 
 
-def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
-    saved(tmp_path)
+def test_new_components_give_ids_of_their_shard(saved: tuple[Path, list[Any]]) -> None:
     late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"
 
     def rank(comm: ThreadComm) -> None:
-        w = schema_evolution.package(late).Shards.load(tmp_path, comm).world
+        w = schema_evolution.package(late).Shards.load(saved[0], comm).world
         ids = w.late.id_of_many(w.late.lookup_many(w.spawn(2, late={})))
         assert (ids >> np.uint64(32) & np.uint64(0xFFF)).tolist() == [w.entities.shard] * 2
         assert (ids >> np.uint64(44) >= 1).all()
@@ -454,13 +442,14 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
     ],
     ids=["bits", "direct", "lost"],
 )
-def test_what_others_know_stays(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    saved(tmp_path)
+def test_what_others_know_stays(
+    saved: tuple[Path, list[Any]], change: tuple[str, str], message: str
+) -> None:
     text, drop = AFTER.replace(*change), ["old"] if change[0] else []
     kind = schema_evolution.package(text)
 
     def rank(comm: ThreadComm) -> None:
         with pytest.raises((kind.SnapshotError, kind.ShardError), match=message):
-            kind.Shards.load(tmp_path, comm, drop=drop)
+            kind.Shards.load(saved[0], comm, drop=drop)
 
     run(3, rank)

@@ -6,7 +6,6 @@ import copy
 import importlib
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,13 @@ import numpy as np
 import pytest
 from ecsgen_runtime.shards import handle_map as lookup
 from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
-from numpy.typing import NDArray
 
 from ecsgen.config import Backend
 from ecsgen.render.text import library_imports
 from ecsgen.render.text.library_imports import SHARDS, locate_public_names
 from tests.support.generated_package import shipped
 from tests.support.sharded_package import Isles, package
-from tests.support.threaded_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, everyones, run
 from tests.support.world_package import load, sources, world_package
 
 ONE = 1 << 44
@@ -56,7 +54,10 @@ def test_ids_say_where_they_were_given() -> None:
 
 @pytest.mark.parametrize(
     ("shard", "error"),
-    [(-1, ValueError), (4096, ValueError), (True, TypeError), ("1", TypeError), (1.0, TypeError)],
+    [
+        *((-1, ValueError), (4095, ValueError), (4096, ValueError)),
+        *((True, TypeError), ("1", TypeError), (1.0, TypeError)),
+    ],
 )
 def test_numbers_that_no_shard_has(shard: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=f"shard.* {shard!r}"):
@@ -67,11 +68,6 @@ def test_what_was_made_nowhere_is_of_the_first_shard() -> None:
     known = Isles(3).entities
     assert [known.shard_of(e) for e in (-1, 1 << 64)] == known.shards_of([-1, 1 << 64]).tolist()
     assert known.shard_of(known.create()) == 3
-
-
-def test_there_is_a_number_that_is_no_id() -> None:
-    with pytest.raises(ValueError, match="shard 4095"):
-        Isles(4095)
 
 
 def test_copies_go_on_alike() -> None:
@@ -113,8 +109,7 @@ def test_more_ranks_than_numbers_are_everyones_error() -> None:
     pair = world_package(text, "shards_pair")
 
     def rank(comm: ThreadComm) -> None:
-        error = ValueError if comm.rank == 2 else pair.ShardError
-        with pytest.raises(error, match="shard 2, wanted 0 to 1"):
+        with everyones(comm, 2, ValueError, "shard 2, wanted 0 to 1"):
             pair.Shards(pair.Pair(), comm)
 
     run(3, rank)
@@ -172,7 +167,7 @@ def test_it_is_a_dict(bulk: type[ShardedBulk]) -> None:
     random, map_, model = np.random.default_rng(0), HandleMap(bulk), dict[int, int]()
     following = 0
     for _ in range(300):
-        keys = random.permutation(POOL)[: random.integers(1, 400)]
+        keys = random.permutation(POOL)[: random.integers(0, random.choice([3, 400]))]
         slots = map_.find(keys)
         assert slots.tolist() == [model.get(key, -1) for key in keys.tolist()]
         assert [map_.get(key) for key in keys[:20].tolist()] == slots[:20].tolist()
@@ -201,7 +196,7 @@ def check(map_: HandleMap, model: dict[int, int]) -> None:
     assert 4 * map_._taken <= len(table)
 
 
-@pytest.mark.parametrize(("count", "rounds"), [(100, 500), (4000, 30)])
+@pytest.mark.parametrize(("count", "rounds"), [(100, 200), (4000, 10)])
 def test_whoever_is_given_twice_is_not_entered(
     count: int, rounds: int, bulk: type[ShardedBulk]
 ) -> None:
@@ -238,15 +233,6 @@ def test_comings_and_goings_do_not_wear_it_out(bulk: type[ShardedBulk]) -> None:
     assert max(sizes) <= 4 * 16 * 8 * 1000
 
 
-@pytest.mark.parametrize("make_handles", [lambda: POOL[:0], lambda: POOL[:1]])
-def test_few(make_handles: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
-    map_ = HandleMap(bulk)
-    assert map_.add(make_handles(), np.arange(len(make_handles())))
-    assert map_.find(make_handles()).tolist() == list(range(len(make_handles())))
-    map_.remove(make_handles())
-    assert map_.count == 0
-
-
 def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch, bulk: type[ShardedBulk]) -> None:
     monkeypatch.setattr(lookup, "_SMALLEST", 8)
     random = np.random.default_rng(2)
@@ -260,29 +246,7 @@ def test_ways_go_round_the_end(monkeypatch: pytest.MonkeyPatch, bulk: type[Shard
         assert map_.find(keys).tolist() == [0, -1, -1, 3]
 
 
-Shards, ShardError = package.Shards, package.ShardError
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (lambda ids: {"spark": ([ids[0], ids[0]], [1, 2])}, package.StaleIdError),
-        (lambda ids: {"spark": ([ids[0], ids[0]], [1, 0])}, package.StaleIdError),
-        (lambda ids: {"spark": ([77], [0])}, package.StaleIdError),
-        (lambda ids: {"agent": ([], [])}, TypeError),
-    ],
-)
-@on_ranks(3)
-def test_who_can_not_be_sent(comm: ThreadComm, arguments: Any, error: type[Exception]) -> None:
-    shards = Shards(Isles(), comm)
-    ids = shards.world.spark.create_many(2, k=range(2))
-    if comm.rank == 0:
-        with pytest.raises(error):
-            shards.migrate((), (), **arguments(ids))
-    else:
-        with pytest.raises(ShardError, match=f"rank 0: {error.__name__}"):
-            shards.migrate()
-    assert shards.world.spark.data.k.tolist() == [0, 1]
+Shards = package.Shards
 
 
 @pytest.mark.parametrize("goals", [(1, 2), (1, 0), (1, 1), (0, 1)])
@@ -299,17 +263,6 @@ def test_a_subtree_goes_where_its_root_goes(goals: tuple[int, int]) -> None:
         return sorted(loose.data.k[loose.levels()[1]]) if len(loose) == 2 else []
 
     assert run(3, rank) == [[2] if number == goals[0] else [] for number in range(3)]
-
-
-def test_a_world_that_gave_out_ids_has_its_number() -> None:
-    def same(comm: ThreadComm) -> None:
-        w = Isles()
-        w.spark.create(k=1)
-        w.spark.clear()
-        with pytest.raises(ShardError, match="0 and 1 are both shard 0"):
-            Shards(w, comm)
-
-    run(2, same)
 
 
 ROOT = Path(__file__).resolve().parents[2]

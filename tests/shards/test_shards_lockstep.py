@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sharded_package import Isles, package
-from tests.support.threaded_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, everyones, on_ranks, run
 
 NIL = 0xFFFF_FFFF
 Shards, ShardError = package.Shards, package.ShardError
@@ -29,7 +29,7 @@ def spawned(w: Any, n: int) -> Any:
     return w.spawn(n, place={"at": at, "speed": (1, 2)}, agent={"key": keys})
 
 
-def test_numbers_and_schemas_are_agreed_upon() -> None:
+def test_numbers_are_agreed_upon() -> None:
     def fresh(comm: ThreadComm) -> int:
         with Shards(Isles(), comm) as shards:
             assert (shards.rank, shards.size, shards.tick) == (comm.rank, 3, 0)
@@ -39,13 +39,16 @@ def test_numbers_and_schemas_are_agreed_upon() -> None:
 
     assert run(3, fresh) == [0, 1, 2]
 
-    def same(comm: ThreadComm) -> None:
-        w = Isles(7)
-        w.entities.create()
-        with pytest.raises(ShardError, match="0 and 1 are both shard 7"):
-            Shards(w, comm)
 
-    run(2, same)
+@pytest.mark.parametrize(
+    "give", [lambda w: w.entities.create(), lambda w: w.spark.destroy_id(w.spark.create(k=1))]
+)
+@on_ranks(2)
+def test_worlds_that_gave_something_out_keep_their_number(comm: ThreadComm, give: Any) -> None:
+    w = Isles(7)
+    give(w)
+    with pytest.raises(ShardError, match="0 and 1 are both shard 7"):
+        Shards(w, comm)
 
 
 @on_ranks(3)
@@ -131,6 +134,10 @@ def test_entities_are_asked_for(comm: ThreadComm) -> None:
     assert (w.place.nearby.lookup_many(everyone[1:4]) != NIL).all()
 
 
+def first_spark(shards: Any) -> Any:
+    return shards.world.spark.id_of(0)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -139,6 +146,10 @@ def test_entities_are_asked_for(comm: ThreadComm) -> None:
         (lambda s, es: s.migrate(es, [1]), ValueError),
         (lambda s, es: s.migrate([es[0], es[0]], [1, 1]), LookupError),
         (lambda s, es: s.migrate([77], [1]), LookupError),
+        (lambda s, es: s.migrate(spark=([first_spark(s)] * 2, [1, 2])), package.StaleIdError),
+        (lambda s, es: s.migrate(spark=([first_spark(s)] * 2, [1, 0])), package.StaleIdError),
+        (lambda s, es: s.migrate(spark=([77], [0])), package.StaleIdError),
+        (lambda s, es: s.migrate(agent=([], [])), TypeError),
         (lambda s, es: s.refresh([77], [1]), LookupError),
         (lambda s, es: s.refresh(s.world.spawn(1), [0]), LookupError),
         (lambda s, es: s.sum("text"), TypeError),
@@ -155,14 +166,12 @@ def test_errors_are_everyones(comm: ThreadComm, call: Any, error: type[Exception
     plain = {"migrate": ((), ()), "refresh": ((), ()), "sum": ([],), "count": (0,)}[name]
     shards = Shards(Isles(), comm)
     es = spawned(shards.world, 3)
+    shards.world.spark.create_many(2, k=range(2))
     before = len(shards.world.entities)
-    if comm.rank == 1:
-        with pytest.raises(error):
-            call(shards, es)
-    else:
-        with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
-            getattr(shards, name)(*plain)
-        assert len(shards.world.entities) == before
+    with everyones(comm, 1, error):
+        call(shards, es) if comm.rank == 1 else getattr(shards, name)(*plain)
+    assert comm.rank == 1 or len(shards.world.entities) == before
+    assert shards.world.spark.data.k.tolist() == [0, 1]
     shards.migrate(es, 0)
     assert len(shards.world.entities) >= (0 if comm.rank else 9)
 
@@ -228,11 +237,6 @@ def test_sums_are_exact(values: list[float], size: int) -> None:
         except OverflowError:
             expected = math.inf if sum(map(Fraction, finite)) > 0 else -math.inf
     assert {repr(v) for v in sums} <= {repr(expected), repr(expected + 0.0)}
-
-
-def test_draws_come_along() -> None:
-    keys = package.Draws.child_keys([1, 2], 3)
-    assert package.Draws.uniform(keys, 3).shape == (2,)
 
 
 @on_ranks(3)
@@ -412,16 +416,13 @@ def test_whoever_sends_nobody_changes_nothing(comm: ThreadComm) -> None:
     assert (len(w.limb), w.limb.data._version) == before
 
 
-CallbacksShards = package.Shards
-
-
 def refuse(rows: Any) -> None:
     raise RuntimeError(f"{len(rows)} meshes")
 
 
 def test_who_comes_is_there_all_the_same() -> None:
     def rank(comm: ThreadComm) -> list[int]:
-        shards = CallbacksShards(Isles(), comm)
+        shards = Shards(Isles(), comm)
         w = shards.world
         es = w.spawn(2, agent={"key": [10 * comm.rank, 10 * comm.rank + 1]}, mesh={})
         if comm.rank == 0:
@@ -440,7 +441,7 @@ def test_who_comes_is_there_all_the_same() -> None:
 
 def test_who_dies_meanwhile_is_dead_when_all_have_come() -> None:
     def rank(comm: ThreadComm) -> list[int]:
-        shards = CallbacksShards(Isles(), comm)
+        shards = Shards(Isles(), comm)
         w = shards.world
         es = w.spawn(3, agent={"key": [10 * comm.rank + k for k in range(3)]}, mesh={})
         subscription = w.mesh.on_release(lambda rows: w.destroy(es[1]))
@@ -464,34 +465,17 @@ def test_the_error_has_the_parcel() -> None:
     assert here.agent.data.key.tolist() == [2]
 
 
-def orphan(w: Any) -> Any:
-    """Make three entities; the first one dies, and the second with it when that is noticed."""
+@on_ranks(2)
+def test_who_dies_by_a_collection_goes_nowhere(comm: ThreadComm) -> None:
+    """The second of three entities dies with the first when that is noticed."""
+
+    shards = Shards(Isles(), comm)
+    w = shards.world
     es = w.spawn(3, limb={}, agent={"key": range(3)})
     w.limb.set_parent(w.limb.lookup(es[1]), w.limb.lookup(es[0]))
     w.destroy(es[0])
-    return es
-
-
-def test_who_dies_by_a_collection_does_not_leave() -> None:
-    w = Isles()
-    es = orphan(w)
-    with pytest.raises(package.StaleEntityError, match="1v1"):
-        w.extract(es[1:])
-    assert w.entities.live().tolist() == [es[2]]
-    assert len(w.extract(es[2:])) == 1
-
-
-@on_ranks(2)
-def test_who_dies_by_a_collection_goes_nowhere(comm: ThreadComm) -> None:
-    shards = CallbacksShards(Isles(), comm)
-    w = shards.world
-    es = orphan(w)
-    if comm.rank == 0:
-        with pytest.raises(package.StaleEntityError):
-            shards.migrate(es[1:], 1)
-    else:
-        with pytest.raises(package.ShardError, match="rank 0: StaleEntityError"):
-            shards.migrate(es[2:], 0)
+    with everyones(comm, 0, package.StaleEntityError, "1v1"):
+        shards.migrate(es[2:] if comm.rank else es[1:], 1 - comm.rank)
     w.collect()
     assert shards.locate(es).tolist() == [-1, -1, comm.rank]
     assert shards.count(len(w.entities)) == 2

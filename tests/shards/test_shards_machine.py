@@ -292,7 +292,7 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(max_examples=examples(30), stateful_step_count=30)
 
 
-MIGRATIONS = int(os.environ.get("ECSGEN_MIGRATIONS", "40"))
+MIGRATIONS = int(os.environ.get("ECSGEN_MIGRATIONS", "20"))
 RANKS, COUNT = 3, 90
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,7 @@ def kernels(world: Any, refresh: Any) -> None:
     world.parts()
 
 
+@cache
 def ranks(package: Any, size: int) -> tuple[dict[int, Any], int]:
     """Return what comes of it on some ranks, by key; and how many ghosts there were."""
 

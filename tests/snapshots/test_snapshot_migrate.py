@@ -141,6 +141,10 @@ def test_all_that_is_gone_is_refused_at_once_with_the_drop_that_loads() -> None:
     assert new.body.data.x.tolist() == [1, 1]
     assert new.body.data.mode.tolist() == [0, 0]
     assert "body.tag" in refused(old, now, drop=["old_thing", "body.mood", "Mode.sleep"])
+    removed = now.replace("[idle, run]", "[idle, run]\nremoved: [sleep]")
+    removed += "---\nworld: Game\nremoved: [OldThing]\n"
+    new = loaded(old, removed.replace("fields:", "removed: [mood, tag, same]\nfields:"))
+    assert new.body.data.mode.tolist() == [0, 0]
 
 
 def test_a_member_that_is_gone_is_found_in_cold_cells_that_are_not_stored() -> None:
@@ -211,16 +215,6 @@ def test_what_is_gone_is_not_missed_where_nothing_is_in_it() -> None:
     assert new.body.data.x.tolist() == [2, 2, 2]
     signed = filled(body("x: f32, z: f32"), 1, z=-0.0)
     assert "body.z" in refused(signed, body("x: f32"))
-
-
-def test_removed_names_are_dropped() -> None:
-    rest = "---\ncomponent: OldThing\n---\nenum: Mode\nvalues: [idle, sleep]\n"
-    old = filled(body("x: f32, mood: u8, mode: Mode", rest=rest), 2, mood=3, mode=1)
-    old.old_thing.create_many(old.entities.create_many(2))
-    now = "---\nenum: Mode\nvalues: [idle]\nremoved: [sleep]\n---\nworld: Game\nremoved: [OldThing]"
-    fields = "x: f32, mode: {type: Mode, default: idle}"
-    new = loaded(old, body(fields, "removed: [mood]", now))
-    assert new.body.data.mode.tolist() == [0, 0]
 
 
 def test_two_names_that_would_be_one_are_refused() -> None:

@@ -9,6 +9,9 @@ from inspect import signature
 from threading import Barrier
 from typing import Any
 
+import pytest
+from ecsgen_runtime.shards.parcels import ShardError
+
 
 class ThreadComm:
     """One of several ranks."""
@@ -48,6 +51,15 @@ def run(size: int, rank: Callable[[ThreadComm], Any]) -> list[Any]:
     for error in sorted(failed, key=lambda it: type(it).__name__ == "BrokenBarrierError"):
         raise error
     return [future.result() for future in futures]
+
+
+def everyones(
+    comm: ThreadComm, rank: int, error: type[BaseException], match: str | None = None
+) -> Any:
+    """Expect an error of one rank, and that all others hear of it."""
+    if comm.rank == rank:
+        return pytest.raises(error, match=match)
+    return pytest.raises(ShardError, match=rf"^rank {rank}: \w*Error.*{match or ''}")
 
 
 def on_ranks(size: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
