@@ -40,6 +40,13 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
+def committed(folder: Path) -> None:
+    """Make a folder a repository whose one commit has what is there."""
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "first")
+
+
 def codes(output: str) -> list[tuple[str, int]]:
     return [(report["code"], report["line"]) for report in json.loads(output)]
 
@@ -80,6 +87,7 @@ def test_formats(folder: Path) -> None:
     )
     done = run("breaking", "--against", "schemas", "--format", "json", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "[]\n")
+    assert run("breaking", "--against", "old", "--only", "both", cwd=folder).returncode == 2
 
 
 def test_a_revision_of_git(folder: Path) -> None:
@@ -87,9 +95,7 @@ def test_a_revision_of_git(folder: Path) -> None:
     (folder / "schemas" / "deep ä").mkdir()
     (folder / "schemas" / "deep ä" / "tag.yml").write_text("component: Tag\n")
     (folder / "schemas" / "notes.txt").write_text("not a schema")
-    git(folder, "init", "--quiet")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message", "first")
+    committed(folder)
     (folder / "schemas" / "body.yaml").write_text(NEW, encoding="utf-8")
     done = run("breaking", "--against", "git:HEAD", "--format", "json", cwd=folder)
     assert codes(done.stdout) == EXPECTED
@@ -108,18 +114,14 @@ def test_a_revision_of_git(folder: Path) -> None:
 
 def test_schemas_at_the_top_of_a_repository(folder: Path) -> None:
     top = folder / "old"
-    git(top, "init", "--quiet")
-    git(top, "add", ".")
-    git(top, "commit", "--quiet", "--message", "first")
+    committed(top)
     (top / "body.yaml").write_text(NEW, encoding="utf-8")
     done = run("breaking", "old", "--against", "git:HEAD", "--format", "json", cwd=folder)
     assert codes(done.stdout) == EXPECTED
 
 
 def test_inside_a_hook_of_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    git(folder, "init", "--quiet")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message", "first")
+    committed(folder)
     monkeypatch.setenv("GIT_DIR", ".git")
     monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
@@ -128,9 +130,7 @@ def test_inside_a_hook_of_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_errors_of_old_schemas_name_the_revision(folder: Path) -> None:
     (folder / "schemas" / "body.yaml").write_text("component: Body\nfields: {x: f33}\n")
-    git(folder, "init", "--quiet")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message", "first")
+    committed(folder)
     (folder / "schemas" / "body.yaml").write_text(NEW, encoding="utf-8")
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
@@ -170,6 +170,7 @@ def test_a_snapshot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("against", "message"),
     [
+        ("", "Error: --against names nothing\n"),
         ("nothing", "Error: can't read nothing: No such file or directory\n"),
         ("git:", "Error: '' is no revision of git\n"),
         ("git:--output=x", "Error: '--output=x' is no revision of git\n"),
@@ -184,14 +185,6 @@ def test_wrong_sources(folder: Path, against: str, message: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
-def committed(folder: Path) -> Path:
-    """A repository whose one commit has the schemas, and its folder of objects."""
-    git(folder, "init", "--quiet")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "--message", "first")
-    return folder / ".git" / "objects"
-
-
 def blob(folder: Path, path: str) -> Path:
     """The file that has a blob of the last commit."""
     command = ["git", "rev-parse", f"HEAD:{path}"]
@@ -200,10 +193,11 @@ def blob(folder: Path, path: str) -> Path:
 
 
 def test_the_schemas_of_a_folder_with_the_name_of_a_pattern(folder: Path) -> None:
-    for name in (":(top)", "sch*"):
+    names = ":(top)", "sch*"
+    for name in names:
         shutil.copytree(folder / "schemas", folder / name)
     committed(folder)
-    for name in (":(top)", "sch*"):
+    for name in names:
         done = run("breaking", name, "--against", "git:HEAD", cwd=folder)
         assert (done.returncode, done.stdout) == (0, "against git:HEAD: nothing breaks\n"), done
 
@@ -218,16 +212,15 @@ def _hostile(folder: Path) -> Path:
     (folder / "attributes").write_text("* filter=evil diff=evil\n", encoding="utf-8")
     (folder / ".gitattributes").write_text("* filter=evil diff=evil\n", encoding="utf-8")
     programs = [
-        *("alias.cat-file", "alias.ls-tree", "alias.rev-parse"),
         *("core.alternateRefsCommand", "core.askPass", "core.editor", "core.fsmonitor"),
         *("core.gitProxy", "core.pager", "core.sshCommand", "credential.helper"),
         *("diff.evil.command", "diff.evil.textconv", "diff.external"),
         *("filter.evil.clean", "filter.evil.process", "filter.evil.smudge"),
         *("pager.cat-file", "pager.ls-tree", "pager.rev-parse", "remote.evil.uploadpack"),
     ]
-    for key in programs:
-        git(folder, "config", key, f"!{program}" if key.startswith("alias") else str(program))
-    more = {
+    aliases = ("alias.cat-file", "alias.ls-tree", "alias.rev-parse")
+    values = dict.fromkeys(programs, str(program)) | dict.fromkeys(aliases, f"!{program}")
+    values |= {
         "core.attributesFile": str(folder / "attributes"),
         "core.hooksPath": str(folder / ".git" / "hooks"),
         "core.repositoryFormatVersion": "1",
@@ -236,8 +229,11 @@ def _hostile(folder: Path) -> Path:
         "protocol.ext.allow": "always",
         "remote.evil.promisor": "true",
     }
-    for key, value in more.items():
-        git(folder, "config", key, value)
+    with (folder / ".git" / "config").open("a", encoding="utf-8") as config:
+        for key, value in values.items():  # to let git write each of them takes a second
+            section, *middle, variable = key.split(".")
+            heading = " ".join([section, *(f'"{name}"' for name in middle)])
+            config.write(f"[{heading}]\n{variable} = {value}\n")
     return marker
 
 
@@ -278,15 +274,15 @@ def test_a_blob_that_cannot_be_read(folder: Path, damage: str) -> None:
     file = blob(folder, "schemas/big.yaml")
     content = file.read_bytes()
     file.chmod(0o644)
-    match damage:
-        case "gone":
-            file.unlink()
-        case "empty":
-            file.write_bytes(b"")
-        case "cut short":
-            file.write_bytes(content[:60])
-        case _:
-            file.write_bytes(content[:-20] + b"x" * 20)
+    damaged = {
+        "empty": b"",
+        "cut short": content[:60],
+        "of something else": content[:-20] + b"x" * 20,
+    }
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(damaged[damage])
     done = run("breaking", "--against", "git:HEAD", cwd=folder)
     assert (done.returncode, done.stdout) == (2, ""), done
     assert done.stderr.startswith("Error: git can't read schemas/big.yaml at HEAD: "), done
@@ -333,27 +329,21 @@ def test_against_the_last_commit_unless_told(folder: Path) -> None:
     assert done.returncode == 1
 
 
-def test_outside_a_repository_against_is_asked_for(folder: Path) -> None:
+def test_where_there_is_no_last_commit(folder: Path) -> None:
+    """Outside a repository, and of installed packages."""
+    done = run("breaking", "--against", "git:HEAD", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: git: not a git repository")
+    asks = "Error: --against DIR, git:REV or SNAPSHOT says what to compare with, since "
     done = run("breaking", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        "Error: --against DIR, git:REV or SNAPSHOT says what to compare with, since git: not a"
-    )
-
-
-def test_installed_packages_have_no_last_commit(folder: Path) -> None:
+    assert done.stderr.startswith(f"{asks}git: not a")
     options = '[tool.ecsgen]\nschemas = ["package:generated"]\n'
     (folder / "pyproject.toml").write_text(options, encoding="utf-8")
     committed(folder)
     done = run("breaking", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("Error: --against DIR, git:REV or SNAPSHOT says what to compare")
-
-
-def test_no_repository(folder: Path) -> None:
-    done = run("breaking", "--against", "git:HEAD", cwd=folder)
-    assert done.returncode == 2
-    assert done.stderr.startswith("Error: git: not a git repository")
+    assert done.stderr == f"{asks}all schemas are those of installed packages\n"
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"\0" * 5000, b"\xff" * 8, OLD.encode()])
@@ -374,13 +364,3 @@ def test_wrong_schemas_on_either_side(folder: Path) -> None:
     done = run("breaking", "--against", "old", cwd=folder)
     assert done.returncode == 2
     assert [line for line in done.stderr.splitlines() if "E101" in line][1].startswith("schemas/")
-
-
-def test_usage(folder: Path) -> None:
-    assert run("breaking", "--against", "old", "--only", "both", cwd=folder).returncode == 2
-
-
-def test_there_is_nothing_to_compare_with(folder: Path) -> None:
-    done = run("breaking", "--against", "", cwd=folder)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--against names nothing" in done.stderr
