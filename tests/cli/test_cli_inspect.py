@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -45,14 +45,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    yield project
-    for name in ("my_game", "lacking"):
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The worlds of the inspectors that `inspect` ran, as they were shown; Ctrl-C comes at once."""
     worlds: list[str] = []
@@ -66,12 +58,12 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["world", "make", "World"])
-def test_module(ecsgen: Project, looked_at: list[str], name: str) -> None:
-    ecsgen.put(
+def test_module(project: Project, looked_at: list[str], name: str) -> None:
+    project.put(
         "my_game.py",
         "from generated import World\nworld = World()\ndef make():\n    return World()\n",
     )
-    ran = ecsgen("inspect", f"my_game:{name}", "--no-browser")
+    ran = project("inspect", f"my_game:{name}", "--no-browser")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith("http://127.0.0.1:")
     assert looked_at == [repr(World())]
@@ -94,53 +86,53 @@ def test_module(ecsgen: Project, looked_at: list[str], name: str) -> None:
         (".", "can't use"),
     ],
 )
-def test_what_is_no_world(ecsgen: Project, target: str, message: str) -> None:
-    ecsgen.put("my_game.py", "number = 3\ndef fails():\n    raise ValueError('my own')\n")
-    ecsgen.put("lacking.py", "import what_is_not_there\n")
-    ecsgen.put("a.pickle", "text")
-    (ecsgen.folder / "world.dat").write_bytes(pickle.dumps(World()))
-    ran = ecsgen("inspect", target, "--no-browser")
+def test_what_is_no_world(project: Project, target: str, message: str) -> None:
+    project.put("my_game.py", "number = 3\ndef fails():\n    raise ValueError('my own')\n")
+    project.put("lacking.py", "import what_is_not_there\n")
+    project.put("a.pickle", "text")
+    (project.folder / "world.dat").write_bytes(pickle.dumps(World()))
+    ran = project("inspect", target, "--no-browser")
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
     assert ("my own" in ran.err) == ("fails" in target)
     assert "fault of ecsgen" not in ran.err
 
 
-def test_a_pickle_is_not_read(ecsgen: Project) -> None:
+def test_a_pickle_is_not_read(project: Project) -> None:
     class Runs:
         def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
             return os.system, ("touch was_run",)
 
     for name in ("world.snap", "world.pkl"):
-        (ecsgen.folder / name).write_bytes(
+        (project.folder / name).write_bytes(
             pickle.dumps(Runs(), protocol=0 if "snap" in name else 4)
         )
-        assert ecsgen("inspect", name, "--no-browser").status == 2
-    assert not (ecsgen.folder / "was_run").exists()
+        assert project("inspect", name, "--no-browser").status == 2
+    assert not (project.folder / "was_run").exists()
 
 
-def test_file(ecsgen: Project, looked_at: list[str]) -> None:
+def test_file(project: Project, looked_at: list[str]) -> None:
     package = world_package(SCHEMA, "inspected_town")
     town = package.World()
     town.spawn(3, body={"mass": [1, 2, 3]})
     town.save("town.snap")
-    ran = ecsgen("inspect", "town.snap", "--no-browser")
+    ran = project("inspect", "town.snap", "--no-browser")
     assert (ran.status, ran.err) == (0, "")
     assert looked_at == ["<World: 3 entities; body 3>"]
 
 
-def test_a_file_with_cells_that_are_no_values(ecsgen: Project, looked_at: list[str]) -> None:
+def test_a_file_with_cells_that_are_no_values(project: Project, looked_at: list[str]) -> None:
     package = world_package(SCHEMA, "inspected_town")
     town = package.World()
     town.spawn(3, body={})
     town.body.data.mode[1] = 9
     town.body.data.name[2] = b"\xff"
     town.save("town.snap", verify=False)
-    ran = ecsgen("inspect", "town.snap", "--no-browser")
+    ran = project("inspect", "town.snap", "--no-browser")
     assert (ran.status, looked_at) == (2, [])
     assert "town.snap: body.name[2]: text that is not UTF-8: b'\\xff'; " in ran.err
     assert ran.err.endswith("--no-verify shows it unchecked\n")
-    assert ecsgen("inspect", "town.snap", "--no-browser", "--no-verify").status == 0
+    assert project("inspect", "town.snap", "--no-browser", "--no-verify").status == 0
     assert looked_at == ["<World: 3 entities; body 3>"]
 
 
@@ -206,21 +198,21 @@ def test_a_schema_that_this_version_refuses(
         load_saved(tmp_path / "town.snap", tmp_path / "work")
 
 
-def test_without_the_extra(ecsgen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("ecsgen.inspector")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    ran = ecsgen("inspect", "x:y")
+    ran = project("inspect", "x:y")
     assert (ran.status, "pip install 'ecsgen[inspect]'" in ran.err) == (2, True)
 
 
-def test_a_port_that_is_taken(ecsgen: Project) -> None:
+def test_a_port_that_is_taken(project: Project) -> None:
     from ecsgen.inspector import serve
 
-    ecsgen.put("my_game.py", "from generated import World as world\n")
+    project.put("my_game.py", "from generated import World as world\n")
     with serve(World()) as inspector:
         port = str(urlsplit(inspector.url).port)
-        ran = ecsgen("inspect", "my_game:world", "--no-browser", "--port", port)
+        ran = project("inspect", "my_game:world", "--no-browser", "--port", port)
     assert (ran.status, f"can't listen on port {port}" in ran.err) == (2, True)
 
 
@@ -243,7 +235,7 @@ def test_until_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_a_browser_is_opened_unless_told(
-    ecsgen: Project, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
+    project: Project, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
     is_open = threading.Event()
@@ -253,18 +245,18 @@ def test_a_browser_is_opened_unless_told(
         is_open.set()
 
     monkeypatch.setattr("webbrowser.open", opens)
-    ecsgen.put("my_game.py", "from generated import World as world\n")
-    ran = ecsgen("inspect", "my_game:world")
+    project.put("my_game.py", "from generated import World as world\n")
+    ran = project("inspect", "my_game:world")
     assert is_open.wait(60)
     assert opened == [ran.out.strip()]
-    ecsgen("inspect", "my_game:world", "--no-browser")
+    project("inspect", "my_game:world", "--no-browser")
     time.sleep(0.01)
     assert len(opened) == 1
 
 
 @pytest.mark.parametrize("step", ["collect", "step"])
 def test_a_step_of_the_world_or_of_the_module(
-    ecsgen: Project, monkeypatch: pytest.MonkeyPatch, step: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     ran: list[str] = []
 
@@ -275,8 +267,8 @@ def test_a_step_of_the_world_or_of_the_module(
 
     monkeypatch.setattr(Inspector, "run", run)
     text = "from generated import World\ndef make():\n    return World()\ndef step(): pass\n"
-    ecsgen.put("my_game.py", text)
-    answer = ecsgen("inspect", "my_game:make", "--no-browser", "--step", step)
+    project.put("my_game.py", text)
+    answer = project("inspect", "my_game:make", "--no-browser", "--step", step)
     assert (answer.status, ran) == (0, [step.rpartition(".")[2]])
 
 
@@ -284,9 +276,9 @@ def test_a_step_of_the_world_or_of_the_module(
     ("step", "message"),
     [("stepp", "has a function 'stepp'"), ("boid.fly", "missing a required argument: 'way'")],
 )
-def test_a_step_that_cannot_run(ecsgen: Project, step: str, message: str) -> None:
-    ecsgen.put("my_game.py", "from generated import World\nworld = World()\n")
-    ran = ecsgen("inspect", "my_game:world", "--no-browser", "--step", step)
+def test_a_step_that_cannot_run(project: Project, step: str, message: str) -> None:
+    project.put("my_game.py", "from generated import World\nworld = World()\n")
+    ran = project("inspect", "my_game:world", "--no-browser", "--step", step)
     assert ran.status == 2
     assert message in ran.err
 
@@ -316,16 +308,16 @@ def fails():
 
 
 @pytest.mark.parametrize("target", [("make", "--step", "step"), ("pair",)])
-def test_films(ecsgen: Project, target: tuple[str, ...]) -> None:
-    ecsgen.put("my_game.py", FLOCK)
+def test_films(project: Project, target: tuple[str, ...]) -> None:
+    project.put("my_game.py", FLOCK)
     name, *step = target
     options = ("--steps", "6", "--every", "3", "--view", "view")
-    ran = ecsgen("film", f"my_game:{name}", *step, *options)
+    ran = project("film", f"my_game:{name}", *step, *options)
     assert (ran.status, ran.out, ran.err) == (0, "run.html: 3 pictures\n", "")
-    assert '"boid": [3, 3, 3]' in (ecsgen.folder / "run.html").read_text()
-    ran = ecsgen("inspect", f"my_game:{name}", *step, *options, "--frames", "shots")
+    assert '"boid": [3, 3, 3]' in (project.folder / "run.html").read_text()
+    ran = project("inspect", f"my_game:{name}", *step, *options, "--frames", "shots")
     assert (ran.status, ran.out) == (0, "shots/: 3 pictures\n")
-    assert len([*(ecsgen.folder / "shots").iterdir()]) == 3
+    assert len([*(project.folder / "shots").iterdir()]) == 3
 
 
 @pytest.mark.parametrize(
@@ -341,15 +333,15 @@ def test_films(ecsgen: Project, target: tuple[str, ...]) -> None:
         (("my_game:pair", "-o", "no/run.html"), "can't write no/run.html"),
     ],
 )
-def test_what_is_no_film(ecsgen: Project, options: tuple[str, ...], message: str) -> None:
-    ecsgen.put("my_game.py", FLOCK)
-    ran = ecsgen("film", *options, "--steps", "1")
+def test_what_is_no_film(project: Project, options: tuple[str, ...], message: str) -> None:
+    project.put("my_game.py", FLOCK)
+    ran = project("film", *options, "--steps", "1")
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
     assert "fault of ecsgen" not in ran.err
 
 
-def test_where_a_film_goes_is_looked_at_first(ecsgen: Project) -> None:
-    ecsgen.put("my_game.py", FLOCK)
-    ran = ecsgen("film", "my_game:make", "--step", "fails", "-o", "run.avi")
+def test_where_a_film_goes_is_looked_at_first(project: Project) -> None:
+    project.put("my_game.py", FLOCK)
+    ran = project("film", "my_game:make", "--step", "fails", "-o", "run.avi")
     assert (ran.status, "my own" in ran.err) == (2, False)

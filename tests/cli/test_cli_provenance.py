@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -46,16 +45,13 @@ SAVED = "provenance.json"
 
 
 @pytest.fixture
-def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    monkeypatch.setattr(sys, "path", [str(project.folder), *sys.path])
+def ecsgen(project: Project) -> Project:
+    sys.path.insert(0, str(project.folder))
     project.put("schemas/bird.yaml", SCHEMA)
     project.put("pyproject.toml", '[tool.ecsgen]\noutput = "origin_sky"\n')
     assert project("build").status == 0
     project.put("flights.py", PROGRAM)
-    yield project
-    for name in [*sys.modules]:
-        if name.partition(".")[0] in ("flights", "origin_sky"):
-            del sys.modules[name]
+    return project
 
 
 def program() -> Any:

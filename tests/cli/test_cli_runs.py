@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -61,16 +60,12 @@ def is_told():
 
 
 @pytest.fixture
-def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
-    monkeypatch.setattr(sys, "path", [*sys.path])
+def ecsgen(project: Project) -> Project:
     project.put("schemas/person.yaml", SCHEMA)
     project.put("pyproject.toml", '[tool.ecsgen]\noutput = "ran_town"\n')
     assert project("build").status == 0
     project.put("program.py", PROGRAM)
-    yield project
-    ours = [name for name in sys.modules if name.partition(".")[0] in ("program", "ran_town")]
-    for name in ours:
-        del sys.modules[name]
+    return project
 
 
 def test_findings(ecsgen: Project) -> None:

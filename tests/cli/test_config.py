@@ -55,20 +55,16 @@ def test_paths_are_relative_to_pyproject_and_arguments_to_the_working_directory(
     assert load_options(output=Path("out")).tests == home / "checks"
 
 
-def test_a_pyproject_without_our_table_moves_nothing(
+def test_the_nearest_pyproject_with_our_table_counts(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (home / "sub").mkdir()
+    monkeypatch.chdir(home / "sub")
     (home / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    (home / "sub").mkdir()
-    monkeypatch.chdir(home / "sub")
     assert load_options().output == home / "sub" / "generated"
-
-
-def test_the_nearest_pyproject_counts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(home, "jobs = 7")
-    (home / "sub").mkdir()
+    assert load_options().jobs == 7
     configure(home / "sub", "jobs = 3")
-    monkeypatch.chdir(home / "sub")
     assert load_options().jobs == 3
 
 
@@ -125,8 +121,11 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("zzz = 1", "unknown key 'zzz'"),
         ("schemas = 1", "schemas: must be the path of a folder, 'package:NAME', or a list"),
         ("output = ''", "output: must be the path of a folder, not ''"),
-        ("output = 'a\\u0000b'", None),
         ('output = "a\\u0000b"', "output: must be the path of a folder"),
+        ("header = 1", "header: "),
+        ('header = "a\\u0000"', "header: "),
+        ('header = "a\\rb"', "header: "),
+        ('header = "a\\u2028b"', "header: "),
         ("tests = 3", "tests: must be the path of a folder, true or false, not 3"),
         ("backend = 'nunpy'", "backend: must be 'numpy' or 'numba'; did you mean 'numpy'?"),
         ("backend = []", "backend: must be 'numpy' or 'numba', not []"),
@@ -139,26 +138,24 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("jobs = ", "pyproject.toml: Invalid value"),
     ],
 )
-def test_bad_tables(home: Path, text: str, message: str | None) -> None:
+def test_bad_tables(home: Path, text: str, message: str) -> None:
     configure(home, text)
-    if message is None:
-        assert load_options().output.name == "a\\u0000b"
-        return
     with pytest.raises(UsageError) as caught:
         load_options()
     assert message in str(caught.value)
     assert "pyproject.toml" in str(caught.value)
 
 
-def test_the_table_must_be_a_table(home: Path) -> None:
-    (home / "pyproject.toml").write_text("[tool]\necsgen = 3\n")
-    with pytest.raises(UsageError, match="must be a table"):
-        load_options()
-
-
-def test_not_utf8(home: Path) -> None:
-    (home / "pyproject.toml").write_bytes(b"[tool.ecsgen]\nschemas = '\xff'\n")
-    with pytest.raises(UsageError, match=r"pyproject\.toml"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[tool]\necsgen = 3\n", "must be a table"),
+        (b"[tool.ecsgen]\nschemas = '\xff'\n", r"pyproject\.toml"),
+    ],
+)
+def test_what_is_no_table(home: Path, content: bytes, message: str) -> None:
+    (home / "pyproject.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=message):
         load_options()
 
 
@@ -292,12 +289,6 @@ def test_header(project: Project) -> None:
     assert "header" not in project.manifest()
 
 
-@pytest.mark.parametrize("value", ["1", '"a\\u0000"', '"a\\rb"', '"a\\u2028b"'])
-def test_bad_headers(project: Project, value: str) -> None:
-    project.configure(f"header = {value}")
-    assert project("check").status == 2
-
-
 @pytest.mark.parametrize("line", ["File encoding: mine", "-*- coding: latin-1 -*-", "coding=x"])
 def test_a_header_names_no_encoding(project: Project, line: str) -> None:
     """Python would obey it and not compile the files."""
@@ -316,15 +307,14 @@ def test_cli_defaults(project: Project) -> None:
     project.put("schemas/effect.yaml", EFFECT)
     project.put("schemas/mine.yaml", "component: Mine\ndestroy: manual\nfields: {a: u8}\n")
     project.put("schemas/spark.yaml", "component: Spark\nowner: none\nfields: {a: u8}\n")
-    project.put("schemas/place.yaml", "component: Place\nfields: {at: f32}\n")
-    project.put("schemas/speed.yaml", "component: Speed\nfields: {at: f32}\n")
-    project.put("schemas/old.yaml", "component: Old\nfields: {at: f32}\n")
+    for component in ("Place", "Speed", "Old"):
+        project.put(f"schemas/{component.lower()}.yaml", f"component: {component}\n")
     project.put(
         "schemas/w.yaml",
         "world: Game\ngroups: {movers: [Place, Speed]}\narchetypes: {components: [Old]}\n",
     )
-    text = '[defaults]\ndestroy = "callback"\nlookup = "direct"\ncold = "indirect"\n'
-    project.configure(text.replace("[", "[tool.ecsgen."))
+    text = '[tool.ecsgen.defaults]\ndestroy = "callback"\nlookup = "direct"\ncold = "indirect"\n'
+    project.put("pyproject.toml", text)
     assert project("build").status == 0
     first = {
         name: project.text(f"generated/{name}.py").splitlines()[0]
@@ -335,16 +325,14 @@ def test_cli_defaults(project: Project) -> None:
     assert first["body"] == f'"""Body: {release} ({chosen}: cold, destroy).'
     assert f"({chosen}: destroy)" in first["effect"]
     assert first["effect"].startswith('"""Effect: lookup sparse')
-    assert (
-        first["mine"]
-        == f'"""Mine: lookup direct, instances one, destroy manual ({chosen}: lookup).'
-    )
+    mine = f"lookup direct, instances one, destroy manual ({chosen}: lookup)"
+    assert first["mine"] == f'"""Mine: {mine}.'
     assert chosen not in first["spark"] + first["old"]
     assert "lookup sparse" in first["place"]
-    wanted = {"cold": "indirect", "destroy": "callback", "lookup": "direct"}
-    assert project.manifest()["defaults"] == wanted
+    wanted = [("cold", "indirect"), ("destroy", "callback"), ("lookup", "direct")]
+    assert [*project.manifest()["defaults"].items()] == wanted  # sorted
     assert project("check").status == 0
-    project.configure(text.replace("[", "[tool.ecsgen.").replace("callback", "manual"))
+    project.put("pyproject.toml", text.replace("callback", "manual"))
     assert project("check").status == 1
 
 
@@ -383,6 +371,8 @@ def test_packages_that_nobody_could_import(
     assert done.err.startswith(f"{name}: error[{code}]: ")
     assert f"did you mean {hint!r}?" in done.err
     assert not (project.folder / name).exists()
+    (report,) = json.loads(project("check", "-o", name, "--format", "json").out)
+    assert (report["path"], report["line"], report["code"]) == (name, 0, code)
 
 
 def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
@@ -422,13 +412,3 @@ def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
     assert project("build").err == message  # once, though two modules have some
     project.configure('backend = "numba"')
     assert message not in project("build").err
-
-
-def test_json_of_bad_names(project: Project) -> None:
-    (report,) = json.loads(project("check", "-o", "my-pkg", "--format", "json").out)
-    assert (report["path"], report["line"], report["code"]) == ("my-pkg", 0, "E101")
-
-
-def test_options_come_sorted(project: Project) -> None:
-    project.put("pyproject.toml", '[tool.ecsgen.defaults]\nlookup = "hash"\ndestroy = "gc"\n')
-    assert list(load_options().defaults) == ["destroy", "lookup"]

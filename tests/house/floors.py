@@ -1,6 +1,6 @@
 """Floors of the library and of the generator: who may import whom, by the graph of imports.
 
-`python -m tests.house.floors` prints each import that points upwards, and circles.
+`python -m tests.house.floors` prints each import that points upwards, and a circle.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
@@ -107,25 +108,14 @@ def import_graph(root: Path) -> dict[str, set[str]]:
     }
 
 
-def circles(root: Path) -> list[list[str]]:
-    """Return the modules that reach each other by imports: each circle's names, sorted."""
-    graph = import_graph(root)
-    reached = {name: reachable(name, graph) for name in graph}
-    circles_found = {
-        frozenset(other for other in reached[name] if name in reached[other]) for name in graph
-    }
-    return sorted(sorted(circle) for circle in circles_found if circle)
-
-
-def reachable(module: str, graph: dict[str, set[str]]) -> set[str]:
-    """Return the modules that one imports, directly or by way of others."""
-    names: set[str] = set()
-    todo = [module]
-    while todo:
-        new = graph[todo.pop()] - names
-        names |= new
-        todo += new
-    return names
+def circle(root: Path) -> list[str]:
+    """Return modules of which each is imported by the next one, and the last is the first, if there
+    are any."""
+    try:
+        TopologicalSorter(import_graph(root)).prepare()
+    except CycleError as error:
+        return [*error.args[1]]
+    return []
 
 
 def upward_imports(root: Path) -> list[tuple[str, str]]:
@@ -151,5 +141,5 @@ def heights_of(house: str, modules: Iterable[str]) -> dict[str, int]:
 
 if __name__ == "__main__":
     lines = [f"{a} → {b}" for root in (LIBRARY, GENERATOR) for a, b in upward_imports(root)]
-    lines += [" ↔ ".join(names) for root in (LIBRARY, GENERATOR) for names in circles(root)]
+    lines += [" → ".join(names) for root in (LIBRARY, GENERATOR) if (names := circle(root))]
     sys.exit("\n".join(lines) or 0)

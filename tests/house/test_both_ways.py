@@ -9,7 +9,7 @@ import pickletools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
@@ -60,6 +60,13 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
     """Return the text of each file of a package, unformatted."""
     options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
     return texts(of, options)
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into a folder, by their paths."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -135,10 +142,7 @@ def test_vendored_packages_need_no_library(names: str, backend: Backend, tmp_pat
     pytest.importorskip(backend)
     for which in names.split():
         of = load(CHOICES) if which == "choices" else project(which)
-        for path, text in with_tests(of, backend, "vendored").items():
-            file = tmp_path / which / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        write(tmp_path / which, with_tests(of, backend, "vendored"))
     done = subprocess.run(
         [sys.executable, "-c", ALL_MODULES, *names.split()],
         cwd=tmp_path,
@@ -169,12 +173,8 @@ except ImportError as error:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a vendored package whose schemas ask for no extension."""
     folder = tmp_path_factory.mktemp("with_extensions")
-    for path, text in with_tests(
-        load("component: Mote\nfields: {mass: f32}\n"), "numpy", "vendored"
-    ).items():
-        file = folder / "copied" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    mote = load("component: Mote\nfields: {mass: f32}\n")
+    write(folder / "copied", with_tests(mote, "numpy", "vendored"))
     return folder
 
 
@@ -202,18 +202,11 @@ class BothWays:
         self._modules: dict[Runtime, dict[str, ModuleType]] = {}
         self._folders = {way: Path(mkdtemp()) for way in WAYS}
         component = next(c for c in project(which).components if not c.chunk)
-        names = {
-            "name": self.name,
-            "module": component.module,
-            "manager": f"{component.name}Manager",
-        }
+        manager = f"{component.name}Manager"
+        beside = OWN.format(name=self.name, module=component.module, manager=manager)
         for way, folder in self._folders.items():
-            texts = {f"{self.name}_own.py": OWN.format(**names)}
-            for path, text in sources(project(which), runtime=way).items():
-                texts[f"{self.name}/{path}"] = text
-            for path, text in texts.items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_text(text, encoding="utf-8")
+            write(folder, {f"{self.name}_own.py": beside})
+            write(folder / self.name, sources(project(which), runtime=way))
 
     @contextmanager
     def made(self, way: Runtime) -> Iterator[Any]:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from io import StringIO
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
 from textwrap import dedent
 from unittest.mock import patch
@@ -42,9 +43,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
 FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
+FENCED = re.compile(r"^```(.*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DEBUGGER = re.compile(r"^\(Pdb\) (.*\n?)", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+NAMES = attrgetter("name")
 
 
 @dataclass(frozen=True)
@@ -58,23 +63,13 @@ class Block:
 
 def blocks(page: Path, *languages: str) -> list[Block]:
     """The page's blocks in these languages, in order."""
-    blocks_found = []
-    inside: Block | None = None
-    lines: list[str] = []
-    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
-        if inside is None and line.startswith("```"):
-            inside, lines = Block(line[3:].strip(), "", number + 1), []
-        elif inside is not None and line == "```":
-            blocks_found.append(
-                Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line)
-            )
-            inside = None
-        else:
-            lines.append(line)
-    assert (
-        inside is None
-    ), f"{page}: a block that begins at line {inside and inside.line} has no end"
-    return [block for block in blocks_found if block.language in languages]
+    text = page.read_text(encoding="utf-8")
+    assert "\n```" not in FENCED.sub("", text), f"{page}: a block has no end"
+    every = (
+        Block(match[1].strip(), match[2], text.count("\n", 0, match.start(2)) + 1)
+        for match in FENCED.finditer(text)
+    )
+    return [block for block in every if block.language in languages]
 
 
 def is_walk(page: Path) -> bool:
@@ -83,10 +78,6 @@ def is_walk(page: Path) -> bool:
 
 def with_blocks(language: str) -> list[Path]:
     return [page for page in PAGES if blocks(page, language) and not is_walk(page)]
-
-
-def name(page: Path) -> str:
-    return page.name
 
 
 @pytest.fixture
@@ -130,7 +121,7 @@ def ecsgen(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("page", with_blocks("python"), ids=name)
+@pytest.mark.parametrize("page", with_blocks("python"), ids=NAMES)
 def test_python_blocks_run(page: Path, project: Path) -> None:
     write_schemas(page, project)
     with patch.object(Style, "is_formatted", return_value=True):  # black takes half of the time
@@ -195,7 +186,7 @@ def test_the_tour_of_the_readme_runs_on_the_package_of_make_demo(project: Path) 
         run(block, ROOT / "README.md", namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_what_stands_alone_is_valid(page: Path, project: Path) -> None:
     """Each schema of a block "yaml alone", and all on a page where nothing runs; options; Python
     that needs what is not here, such as a cluster."""
@@ -211,7 +202,7 @@ def test_what_stands_alone_is_valid(page: Path, project: Path) -> None:
         ast.parse(dedent(block.text))
 
 
-@pytest.mark.parametrize("page", with_blocks("console"), ids=name)
+@pytest.mark.parametrize("page", with_blocks("console"), ids=NAMES)
 def test_console_blocks(page: Path, project: Path) -> None:
     write_schemas(page, project)
     for block in blocks(page, "console"):
@@ -248,16 +239,15 @@ def check_command(words: list[str]) -> None:
         assert program in ("pip", "pytest", "git")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_commands_within_sentences_exist(page: Path) -> None:
     for line in re.findall(r"`ecsgen ([a-z][^`]*)`", page.read_text(encoding="utf-8")):
         called = command.commands[line.split()[0]]
-        options = {option for parameter in called.params for option in parameter.opts}
-        options |= {option for parameter in called.params for option in parameter.secondary_opts}
+        options = {o for it in called.params for o in (*it.opts, *it.secondary_opts)}
         assert set(re.findall(r"(?<![\w-])--[a-z-]+", line)) <= options | {"--help"}, line
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=name)
+@pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=NAMES)
 def test_walk(page: Path, project: Path) -> None:
     if any("--backend numba" in block.text for block in blocks(page, "console")):
         pytest.importorskip("numba")
@@ -325,7 +315,7 @@ def run_script(name: str) -> str:
     return shown.getvalue()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links(page: Path) -> None:
     for match in LINK.finditer(page.read_text(encoding="utf-8")):
         target, anchor = match.groups()
@@ -377,10 +367,10 @@ SUBJECT = re.compile(
 """A question word where a sentence begins that is none."""
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=NAMES)
 def test_no_subject_is_a_clause(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    prose = FENCED.sub("", text)
     assert [prose[match.start() :][:60] for match in SUBJECT.finditer(prose)] == []
 
 
@@ -395,17 +385,18 @@ def test_readme_begins_with_the_two_commands() -> None:
     assert first.text.splitlines()[1].startswith("$ make test")
 
 
-def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
-    with patch.object(sys, "argv", ["pictures.py", str(tmp_path)]):
-        runpy.run_path(str(ROOT / "docs" / "pictures.py"), run_name="__main__")
-    for picture in tmp_path.iterdir():
-        shown = ROOT / "docs" / picture.name
-        assert (
-            picture.read_text() == shown.read_text()
-        ), f"run: python docs/pictures.py ({picture.name})"
-
-
 DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize(
+    ("script", "folder"), [("pictures.py", DOCS), ("policy_pictures.py", DOCS / "pictures")]
+)
+def test_pictures_are_as_their_script_draws_them(script: str, folder: Path, tmp_path: Path) -> None:
+    with patch.object(sys, "argv", [script, str(tmp_path)]):
+        runpy.run_path(str(DOCS / script), run_name="__main__")
+    pictures = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    shown = {name: (folder / name).read_text(encoding="utf-8") for name in pictures}
+    assert pictures == shown, f"run: python docs/{script}"
 
 
 def test_what_assistants_read_is_as_its_script_writes_it() -> None:
@@ -415,14 +406,6 @@ def test_what_assistants_read_is_as_its_script_writes_it() -> None:
     assert len(text.split()) <= 4000
     for name in script["MORE"]:
         assert (DOCS / name).is_file()
-
-
-def test_pictures_are_as_their_script_draws_them(tmp_path: Path) -> None:
-    with patch.object(sys, "argv", ["policy_pictures.py", str(tmp_path)]):
-        runpy.run_path(str(DOCS / "policy_pictures.py"), run_name="__main__")
-    pictures = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
-    shown = {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in pictures}
-    assert pictures == shown, "run: python docs/policy_pictures.py"
 
 
 def test_every_picture_is_shown() -> None:

@@ -105,18 +105,20 @@ def outputs(folder: Path, tests: Path | None = None) -> list[Output]:
     return list(generated.outputs(shipped(), options))
 
 
+def build_text(
+    folder: Path, text: str, tests: Path | None = None, runtime: Runtime = "installed"
+) -> Path:
+    """Build `package` of one schema in a folder, and return where its tests are."""
+    (folder / "schemas").mkdir(parents=True)
+    (folder / "schemas" / "all.yaml").write_text(text, encoding="utf-8")
+    build(folder / "schemas", folder / "package", tests, runtime=runtime)
+    return tests or folder / "package" / "tests"
+
+
 def run_pytest(home: Path, *tests: Path | str, select: str = "") -> None:
     """Run generated tests; warnings are errors."""
     options = ("--rootdir", home, "-W", "error", "-k", select)
     assert failures(home, *options, *tests) == []
-
-
-def test_a_file_per_component(tmp_path: Path) -> None:
-    paths = [output.path for output in outputs(tmp_path)]
-    assert "tests/test_point_mass.py" in paths
-    assert "tests/test_world.py" in paths
-    assert "tests/conftest.py" in paths
-    assert len(paths) == len(set(paths))
 
 
 def test_without_hypothesis_tests_are_left_out(tmp_path: Path) -> None:
@@ -173,12 +175,12 @@ def test_no_piece_knows_a_package() -> None:
 
 
 def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
-    paths = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
+    paths = [output.path for output in outputs(tmp_path) if output.path.startswith("tests/")]
     modules = {
         f"test_{component.module}" for component in shipped().components if not component.chunk
     }
     modules |= {"__init__", "conftest", "test_archetypes", "test_world"}
-    assert paths == {f"tests/{name}.py" for name in modules}
+    assert sorted(paths) == sorted(f"tests/{name}.py" for name in modules)
 
 
 def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
@@ -187,84 +189,57 @@ def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
 
 
 def test_moved_tests_find_their_package(tmp_path: Path) -> None:
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
-    (schemas / "tag.yaml").write_text("component: Tag\n", encoding="utf-8")
-    build(schemas, tmp_path / "pair" / "package", tmp_path / "pair" / "far" / "checks")
-    (tmp_path / "pair").rename(tmp_path / "elsewhere")
-    checks = tmp_path / "elsewhere" / "far" / "checks"
-    run_pytest(tmp_path, checks, select="not Machine")
+    pair, elsewhere = tmp_path / "pair", tmp_path / "elsewhere"
+    build_text(pair, "component: Tag\n", pair / "far" / "checks")
+    pair.rename(elsewhere)
+    run_pytest(tmp_path, elsewhere / "far" / "checks", select="not Machine")
 
 
 def test_moved_tests_have_their_own_copies(tmp_path: Path) -> None:
     """Which find the package's copies of the library, as a part of it."""
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
-    (schemas / "tag.yaml").write_text("component: Tag\n", encoding="utf-8")
-    checks = tmp_path / "far" / "checks"
-    build(schemas, tmp_path / "apart", checks, runtime="vendored")
+    checks = build_text(tmp_path, "component: Tag\n", tmp_path / "far" / "checks", "vendored")
     text = (checks / "_support" / "owned.py").read_text(encoding="utf-8")
-    assert "from apart._runtime.base.handles import NIL\n" in text
+    assert "from package._runtime.base.handles import NIL\n" in text
     run_pytest(tmp_path, checks, select="not Machine")
 
 
 def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
-    text = POLICIES.replace("FIELDS\n", FIELDS.strip() + "\n")
-    (schemas / "policies.yaml").write_text(text, encoding="utf-8")
-    build(schemas, tmp_path / "package")
-    run_pytest(tmp_path, "-p", "tests.support.fewer_examples", tmp_path / "package" / "tests")
+    tests = build_text(tmp_path, POLICIES.replace("FIELDS\n", FIELDS.strip() + "\n"))
+    run_pytest(tmp_path, "-p", "tests.support.fewer_examples", tests)
 
 
 def test_schedules_of_all_kinds_pass_their_tests(tmp_path: Path) -> None:
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
-    (schemas / "box.yaml").write_text(SCHEDULE, encoding="utf-8")
-    build(schemas, tmp_path / "package")
-    run_pytest(tmp_path, tmp_path / "package" / "tests" / "test_world.py")
+    run_pytest(tmp_path, build_text(tmp_path, SCHEDULE) / "test_world.py")
 
 
 @pytest.mark.parametrize("runtime", WAYS)
 def test_small_handles_pass_their_tests(tmp_path: Path, runtime: Runtime) -> None:
     for bits in (2, 3):
-        schemas = tmp_path / f"schemas_{bits}"
-        schemas.mkdir()
         handles = f"{{index_bits: {bits}, generation_bits: 2, min_free: {bits - 2}}}"
         small = f"world: Small\nentity: {handles}\n---\ncomponent: Tag\n"
-        (schemas / "small.yaml").write_text(small, encoding="utf-8")
-        build(schemas, tmp_path / f"of_{bits}", runtime=runtime)
-        run_pytest(tmp_path, tmp_path / f"of_{bits}" / "tests")
+        run_pytest(tmp_path, build_text(tmp_path / f"of_{bits}", small, runtime=runtime))
 
 
 @pytest.mark.parametrize("which", ["schemas", "tests/more_policies.yaml", "tests/sharded.yaml"])
 def test_vendored_packages_pass_their_tests(tmp_path: Path, which: str) -> None:
     """As those that import the library do, all over this file."""
-    schemas = ROOT / which
-    if schemas.is_file():
-        schemas = tmp_path / "schemas"
-        schemas.mkdir()
-        shutil.copy(ROOT / which, schemas)
-    build(schemas, tmp_path / "package", runtime="vendored")
-    quick = ("-p", "tests.support.fewer_examples", "--every", "3")
-    run_pytest(tmp_path, *quick, tmp_path / "package" / "tests")
+    files = sorted(SCHEMAS.iterdir()) if which == "schemas" else [ROOT / which]
+    text = "\n---\n".join(file.read_text(encoding="utf-8") for file in files)
+    tests = build_text(tmp_path, text, runtime="vendored")
+    run_pytest(tmp_path, "-p", "tests.support.fewer_examples", "--every", "3", tests)
 
 
 def test_fields_are_called_as_they_please(tmp_path: Path) -> None:
     """And kernels let numbers grow until they overflow. Python has no times of nanoseconds."""
-    schemas = tmp_path / "schemas"
-    schemas.mkdir()
     fields = "fields: {m: f32, source: f32, w: f32, entity_: f32, owner: f32, values: f32}"
     kernel = "{over: pair, steps: [One.m = Two.m * One.m * 1e30, Two.m = 2 + One.m * One.m]}"
-    (schemas / "names.yaml").write_text(
+    text = (
         f"world: Names\ngroups: {{pair: [One, Two]}}\nkernels:\n  grow: {kernel}\n---\n"
         f"component: One\n{fields}\n---\ncomponent: Two\nrelease: true\n{fields}\n---\n"
         f"component: Three\nowner: none\n{fields}\n---\n"
-        'component: Four\nfields: {at: {type: "datetime[ns]", index: true}}\n',
-        encoding="utf-8",
+        'component: Four\nfields: {at: {type: "datetime[ns]", index: true}}\n'
     )
-    build(schemas, tmp_path / "package")
-    run_pytest(tmp_path, tmp_path / "package" / "tests", select="not Machine")
+    run_pytest(tmp_path, build_text(tmp_path, text), select="not Machine")
 
 
 def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:

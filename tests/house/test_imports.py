@@ -11,6 +11,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests.house.floors import (
     GENERATOR,
     LIBRARY,
     TESTING,
-    circles,
+    circle,
     heights_of,
     import_graph,
     nodes,
@@ -37,18 +38,11 @@ def _forget() -> Iterator[None]:
     nodes.cache_clear()
 
 
-both = pytest.mark.parametrize("root", [LIBRARY, GENERATOR], ids=lambda root: root.name)
-
-
-@both
-def test_imports_lead_downwards(root: Path) -> None:
+@pytest.mark.parametrize("root", [LIBRARY, GENERATOR, TESTING], ids=lambda root: root.name)
+def test_imports_lead_downwards_and_never_in_a_circle(root: Path) -> None:
     """So the core names no extension: files, other processes and libraries are additions."""
     assert upward_imports(root) == []
-
-
-@pytest.mark.parametrize("root", [LIBRARY, GENERATOR, TESTING], ids=lambda root: root.name)
-def test_no_circles(root: Path) -> None:
-    assert circles(root) == []
+    assert circle(root) == []
 
 
 @pytest.mark.parametrize("house", FLOORS)
@@ -114,9 +108,8 @@ def test_checked_runs_need_no_tools_of_tests() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize("folder", ["ecsgen", "generated"])
-def test_generator_and_packages_do_not_import_each_other(folder: str) -> None:
-    other = {"ecsgen": "generated", "generated": "ecsgen"}[folder]
+@pytest.mark.parametrize(("folder", "other"), [*permutations(["ecsgen", "generated"])])
+def test_generator_and_packages_do_not_import_each_other(folder: str, other: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files
     assert not [path for path in files if other in packages(path)]
@@ -124,9 +117,7 @@ def test_generator_and_packages_do_not_import_each_other(folder: str) -> None:
 
 def test_what_runs_with_the_lowest_versions_is_there() -> None:
     """Files of tests move; `make lowest` runs by hand, and nobody would notice."""
-    assert [
-        name for name in lowest_versions.files() if not (lowest_versions.ROOT / name).is_file()
-    ] == []
+    assert [name for name in lowest_versions.files() if not (ROOT / name).is_file()] == []
 
 
 CEILINGS = {

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen import render, schema
-from ecsgen.config import Backend, load_options
+from ecsgen.config import Backend
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.fingerprint import templates_folder
 from ecsgen.model import Mark
@@ -44,6 +43,7 @@ from ecsgen.schema.names import (
     check_module,
     module_name,
 )
+from tests.support.generated_package import build
 from tests.support.world_package import world_package
 
 LISTS = Path(__file__).parents[1] / "names"
@@ -220,15 +220,7 @@ def write(folder: Path, name: str, schemas: Iterable[str], backend: Backend = "n
     source.mkdir()
     for number, text in enumerate(schemas):
         (source / f"{number}.yaml").write_text(text, encoding="utf-8")
-    project = schema.load(source, diagnostics := Diagnostics())
-    assert project is not None, [
-        f"{error.message} {error.mark.line}" for error in diagnostics.errors
-    ]
-    options = load_options(schemas=source, backend=backend)
-    for path, text in render.texts(project, options).items():
-        file = folder / name / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+    build(source, folder / name, backend=backend)
     return folder / name
 
 
@@ -281,8 +273,7 @@ def use(world: Any, manager: Any) -> None:
 
 @pytest.mark.skipif(not DEPTH, reason="make types does this")
 def test_types_of_real_names(tmp_path: Path) -> None:
-    real = (*schemas_of_fields(), *schemas_of_components())
-    write(tmp_path, "names", real)
+    write(tmp_path, "names", (*schemas_of_fields(), *schemas_of_components()))
     run(tmp_path, "mypy", "--strict", "--exclude=/tests/", "names")
 
 

@@ -102,12 +102,7 @@ def test_methods_in_c_are_optional(wheels: tuple[Path, Path, Path], tmp_path: Pa
 def test_an_installed_wheel_builds_what_is_committed(
     wheels: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
-    venv.create(tmp_path / "env")
-    python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
-    run(sys.executable, *pip, "install", "--no-deps", "--no-index", *wheels, cwd=tmp_path)
-    (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
-    lend_dependencies(site, {*OURS})
+    python, _ = environment(tmp_path, tmp_path, "install", "--no-index", *wheels)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(python, "-m", "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
@@ -129,16 +124,11 @@ def test_the_line_that_pages_show_installs_a_clone(page: str, inside: bool, tmp_
         shutil.copytree(ROOT / part, clone / part, ignore=left_out)
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, clone)
-    venv.create(tmp_path / "env")
-    python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
-    words = [*shlex.split(shown[1]), "--no-deps"]
-    run(sys.executable, *pip, *words, cwd=clone if inside else tmp_path, CC="no-such-compiler")
-    (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
+    words = shlex.split(shown[1])
+    python, site = environment(tmp_path, clone if inside else tmp_path, *words)
     for name in OURS:
         (installed,) = distributions(name=name, path=[str(site)])
         assert clone.as_uri() in (installed.read_text("direct_url.json") or ""), name
-    lend_dependencies(site, {*OURS})
     project = tmp_path / "project"
     project.mkdir()
     for command in ("init", "build", "check"):
@@ -149,15 +139,25 @@ OURS = ("ecsgen", "ecsgen-runtime", "ecsgen-testing")
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
 
 
-def lend_dependencies(site: Path, names: set[str]) -> None:
-    """Link what a wheel says it needs, and what that needs, from this environment, and no more.
+def environment(folder: Path, cwd: Path, *words: str | Path) -> tuple[Path, Path]:
+    """Make an environment, and have pip install something there; return its Python, and where its
+    modules are. What those need besides is lent."""
+    venv.create(folder / "env")
+    python = folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
+    run(sys.executable, *pip, *words, "--no-deps", cwd=cwd, CC="no-such-compiler")
+    (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=folder).split()}
+    lend_dependencies(site)
+    return python, site
 
-    `found`: what is there already.
+
+def lend_dependencies(site: Path) -> None:
+    """Link what a wheel says it needs, and what that needs, from this environment, and no more.
 
     To install it takes longer, and another black may format differently.
     """
     (installed,) = distributions(name="ecsgen", path=[str(site)])
-    wanted = needs(installed)
+    names, wanted = {*OURS}, needs(installed)
     while wanted:
         name = wanted.pop()
         if name in names:

@@ -21,32 +21,22 @@ OPENINGS: Final = re.compile(r"(What|Who|Whose|Whom|Whether|Let|The same|Says?|T
 """A docstring begins with a verb, or with what the thing is."""
 SUSPECTS: Final = re.compile(rf"[\"']\s*{OPENINGS.pattern}")
 """Texts that may be such docstrings."""
-EXCEPTIONS: Final[dict[str, frozenset[str]]] = {}
-"""Locals that a file may have nevertheless, by its path; each with its reason."""
 SECTION: Final = re.compile(r"^ *# ?-{2,}")
 
 
 def forbidden_locals(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield line and name of each variable of a function that has a forbidden name."""
     for function in nodes:
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        arguments = function.args
-        names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        names += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-        yield from ((a.lineno, a.arg) for a in names if a.arg in LOCALS)
-        yield from _bindings([function.body] if isinstance(function, ast.Lambda) else function.body)
-
-
-def _bindings(nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> Iterator[tuple[int, str]]:
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in LOCALS:
-            yield node.lineno, node.id
-        if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name in LOCALS:
-            yield node.lineno, str(node.name)
-        yield from _bindings([*ast.iter_child_nodes(node)])
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                match node:
+                    case ast.arg(arg=name) if name in LOCALS:
+                        yield node.lineno, name
+                    case ast.Name(id=name, ctx=ast.Store()) if name in LOCALS:
+                        yield node.lineno, name
+                    case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                        if name in LOCALS:
+                            yield node.lineno, name
 
 
 def names(code: CodeType) -> set[str]:
@@ -55,27 +45,18 @@ def names(code: CodeType) -> set[str]:
     return {*code.co_varnames, *code.co_cellvars}.union(*inner)
 
 
-def docstrings(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each docstring, those of attributes and constants as well."""
-    for node in nodes:
-        match node:
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                yield node.lineno, text.strip()
-
-
 def offences(path: Path) -> Iterator[str]:
     """Yield what a module has of forbidden words, a line each."""
     text = path.read_text(encoding="utf-8")
     # To compile a module takes a third as long as to walk through it.
     has_locals = not LOCALS.isdisjoint(names(compile(text, path, "exec")))
     nodes = [*ast.walk(ast.parse(text))] if has_locals or SUSPECTS.search(text) else []
-    allowed = EXCEPTIONS.get(path.as_posix(), frozenset())
     for line, name in sorted({*forbidden_locals(nodes)} if has_locals else ()):
-        if name not in allowed:
-            yield f"{path}:{line}: local {name!r}"
-    for line, docstring in docstrings(nodes):
-        if OPENINGS.match(docstring):
-            yield f"{path}:{line}: docstring begins {docstring[:40]!r}"
+        yield f"{path}:{line}: local {name!r}"
+    for node in nodes:
+        match node:  # docstrings of attributes and constants as well
+            case ast.Expr(value=ast.Constant(value=str(it))) if OPENINGS.match(it.strip()):
+                yield f"{path}:{node.lineno}: docstring begins {it.strip()[:40]!r}"
     for number, line_text in enumerate(text.splitlines(), 1):
         if SECTION.match(line_text):
             yield f"{path}:{number}: section rule"
