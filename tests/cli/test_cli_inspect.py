@@ -17,7 +17,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ecsgen.cli.programs import is_world
 from ecsgen.config import UsageError
 from ecsgen.inspector import Inspector
 from ecsgen.inspector.saved_worlds import load_saved, save_beside, schema_text
@@ -84,14 +83,17 @@ def test_module(project: Project, looked_at: list[str], name: str) -> None:
         ("a.pickle", "is a pickle"),
         ("world.dat", "is a pickle"),
         (".", "can't use"),
+        ("my_game:world --step stepp", "has a function 'stepp'"),
+        ("my_game:world --step boid.fly", "missing a required argument: 'way'"),
     ],
 )
-def test_what_is_no_world(project: Project, target: str, message: str) -> None:
-    project.put("my_game.py", "number = 3\ndef fails():\n    raise ValueError('my own')\n")
+def test_what_is_no_world_or_no_step(project: Project, target: str, message: str) -> None:
+    text = "number = 3\ndef fails():\n    raise ValueError('my own')\n"
+    project.put("my_game.py", f"from generated import World\nworld = World()\n{text}")
     project.put("lacking.py", "import what_is_not_there\n")
     project.put("a.pickle", "text")
     (project.folder / "world.dat").write_bytes(pickle.dumps(World()))
-    ran = project("inspect", target, "--no-browser")
+    ran = project("inspect", *target.split(), "--no-browser")
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
     assert ("my own" in ran.err) == ("fails" in target)
@@ -103,28 +105,22 @@ def test_a_pickle_is_not_read(project: Project) -> None:
         def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
             return os.system, ("touch was_run",)
 
-    for name in ("world.snap", "world.pkl"):
-        (project.folder / name).write_bytes(
-            pickle.dumps(Runs(), protocol=0 if "snap" in name else 4)
-        )
+    for name, protocol in (("world.snap", 0), ("world.pkl", 4)):
+        (project.folder / name).write_bytes(pickle.dumps(Runs(), protocol))
         assert project("inspect", name, "--no-browser").status == 2
     assert not (project.folder / "was_run").exists()
 
 
-def test_file(project: Project, looked_at: list[str]) -> None:
-    package = world_package(SCHEMA, "inspected_town")
-    town = package.World()
-    town.spawn(3, body={"mass": [1, 2, 3]})
+def test_a_file_and_one_with_cells_that_are_no_values(
+    project: Project, looked_at: list[str]
+) -> None:
+    town = world_package(SCHEMA, "inspected_town").World()
+    town.spawn(3, body={})
     town.save("town.snap")
     ran = project("inspect", "town.snap", "--no-browser")
     assert (ran.status, ran.err) == (0, "")
     assert looked_at == ["<World: 3 entities; body 3>"]
-
-
-def test_a_file_with_cells_that_are_no_values(project: Project, looked_at: list[str]) -> None:
-    package = world_package(SCHEMA, "inspected_town")
-    town = package.World()
-    town.spawn(3, body={})
+    looked_at.clear()
     town.body.data.mode[1] = 9
     town.body.data.name[2] = b"\xff"
     town.save("town.snap", verify=False)
@@ -272,22 +268,6 @@ def test_a_step_of_the_world_or_of_the_module(
     assert (answer.status, ran) == (0, [step.rpartition(".")[2]])
 
 
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [("stepp", "has a function 'stepp'"), ("boid.fly", "missing a required argument: 'way'")],
-)
-def test_a_step_that_cannot_run(project: Project, step: str, message: str) -> None:
-    project.put("my_game.py", "from generated import World\nworld = World()\n")
-    ran = project("inspect", "my_game:world", "--no-browser", "--step", step)
-    assert ran.status == 2
-    assert message in ran.err
-
-
-def test_what_a_world_is() -> None:
-    assert is_world(World())
-    assert not is_world(World)
-
-
 FLOCK = """
 from ecsgen.inspector import View
 from generated import World
@@ -326,6 +306,7 @@ def test_films(project: Project, target: tuple[str, ...]) -> None:
         (("my_game:make",), "there is nothing to run: --step NAME"),
         (("town.snap",), "wanted MODULE:ATTR"),
         (("my_game:make", "--step", "fails"), "fails failed: see above"),
+        (("my_game:make", "--step", "fails", "-o", "run.avi"), "wanted .html, .gif"),
         (("my_game:pair", "--view", "FLOCK"), "has no 'FLOCK'"),
         (("my_game:pair", "--view", "make"), "make is not a View but function"),
         (("my_game:pair", "--view", "wrong"), "did you mean 'boid'?"),
@@ -338,10 +319,5 @@ def test_what_is_no_film(project: Project, options: tuple[str, ...], message: st
     ran = project("film", *options, "--steps", "1")
     assert (ran.status, ran.out) == (2, "")
     assert message in ran.err
+    assert ("my own" in ran.err) == ("failed" in message)  # where it goes is looked at first
     assert "fault of ecsgen" not in ran.err
-
-
-def test_where_a_film_goes_is_looked_at_first(project: Project) -> None:
-    project.put("my_game.py", FLOCK)
-    ran = project("film", "my_game:make", "--step", "fails", "-o", "run.avi")
-    assert (ran.status, "my own" in ran.err) == (2, False)

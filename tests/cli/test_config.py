@@ -17,22 +17,22 @@ from ecsgen.schema.document_specs import ComponentSpec
 from ecsgen.source.schema_roots import SchemaRoot, package
 from tests.support.command_project import Project
 
+BODY = "component: Body\nfields: {mass: f32, label: {type: 'str[8]', tags: [cold]}}\n"
+EFFECT = "component: Effect\ninstances: many\nfields: {left: f32}\n"
+PATHS = "must be the path of a folder, 'package:NAME', or a list of those"
+
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def project(project: Project) -> Project:
+    project.put("schemas/body.yaml", BODY)
+    return project
 
 
-def configure(home: Path, text: str) -> None:
-    (home / "pyproject.toml").write_text(f"[tool.ecsgen]\n{text}\n", encoding="utf-8")
-
-
-def test_defaults(home: Path) -> None:
+def test_defaults(project: Project) -> None:
     options = load_options()
-    assert options.schemas == (SchemaRoot(home / "schemas"),)
-    assert options.output == home / "generated"
-    assert options.tests == home / "generated" / "tests"
+    assert options.schemas == (SchemaRoot(project.folder / "schemas"),)
+    assert options.output == project.folder / "generated"
+    assert options.tests == project.folder / "generated" / "tests"
     assert not options.tests_moved
     assert options.tests_location == "tests"
     assert (options.backend, options.line_length) == ("numpy", 88)
@@ -40,45 +40,46 @@ def test_defaults(home: Path) -> None:
 
 
 def test_paths_are_relative_to_pyproject_and_arguments_to_the_working_directory(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(home, 'schemas = "ecs"\noutput = "src/made"\ntests = "checks"')
-    (home / "deep" / "er").mkdir(parents=True)
-    monkeypatch.chdir(home / "deep" / "er")
+    project.configure('schemas = "ecs"\noutput = "src/made"\ntests = "checks"')
+    (project.folder / "deep" / "er").mkdir(parents=True)
+    monkeypatch.chdir(project.folder / "deep" / "er")
     options = load_options()
-    assert options.schemas == (SchemaRoot(home / "ecs"),)
-    assert options.output == home / "src" / "made"
-    assert options.tests == home / "checks"
+    assert options.schemas == (SchemaRoot(project.folder / "ecs"),)
+    assert options.output == project.folder / "src" / "made"
+    assert options.tests == project.folder / "checks"
     assert options.tests_moved
     assert options.tests_location == "../../checks"
-    assert load_options(output=Path("out")).output == home / "deep" / "er" / "out"
-    assert load_options(output=Path("out")).tests == home / "checks"
+    assert load_options(output=Path("out")).output == project.folder / "deep" / "er" / "out"
+    assert load_options(output=Path("out")).tests == project.folder / "checks"
 
 
 def test_the_nearest_pyproject_with_our_table_counts(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (home / "sub").mkdir()
-    monkeypatch.chdir(home / "sub")
-    (home / "pyproject.toml").write_text("[project]\nname = 'x'\n")
-    assert load_options().output == home / "sub" / "generated"
-    configure(home, "jobs = 7")
+    (project.folder / "sub").mkdir()
+    monkeypatch.chdir(project.folder / "sub")
+    (project.folder / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert load_options().output == project.folder / "sub" / "generated"
+    project.configure("jobs = 7")
     assert load_options().jobs == 7
-    configure(home / "sub", "jobs = 3")
+    project.put("sub/pyproject.toml", "[tool.ecsgen]\njobs = 3\n")
     assert load_options().jobs == 3
 
 
-def test_the_command_line_wins(home: Path) -> None:
-    configure(home, 'backend = "numba"\njobs = 3\nline_length = 100')
+def test_the_command_line_wins(project: Project) -> None:
+    project.configure('backend = "numba"\njobs = 3\nline_length = 100')
     assert load_options().backend == "numba"
     options = load_options(backend="numpy", jobs=2)
     assert (options.backend, options.jobs, options.line_length) == ("numpy", 2, 100)
 
 
-def test_kernels_use_all_cores_by_default_if_the_project_says_so(home: Path) -> None:
+def test_kernels_use_all_cores_by_default_if_the_project_says_so(project: Project) -> None:
     """With numba; `parallel` of a schema wins, and with numpy the option means nothing."""
-    (home / "schemas").mkdir()
-    (home / "schemas" / "body.yaml").write_text("""\
+    project.put(
+        "schemas/body.yaml",
+        """\
 component: Body
 fields: {mass: f64}
 kernels:
@@ -88,13 +89,14 @@ kernels:
 ---
 world: Scene
 kernels: {move: {over: Body, steps: [Body.mass *= 2]}}
-""")
-    configure(home, 'backend = "numba"\nparallel = true')
+""",
+    )
+    project.configure('backend = "numba"\nparallel = true')
     for flags, default in (({}, True), ({"parallel": False}, False), ({"backend": "numpy"}, False)):
         options = load_options(**flags)
-        project = load(options.schemas, Diagnostics(), options.defaults, options.is_parallel)
-        assert project is not None
-        kernels = [*project.components[0].kernels, *project.world.kernels]
+        model = load(options.schemas, Diagnostics(), options.defaults, options.is_parallel)
+        assert model is not None
+        kernels = [*model.components[0].kernels, *model.world.kernels]
         assert {kernel.name: kernel.parallel for kernel in kernels} == {
             "grow": default,
             "shrink": False,
@@ -103,14 +105,14 @@ kernels: {move: {over: Body, steps: [Body.mass *= 2]}}
         }
 
 
-def test_tests_can_be_left_out(home: Path) -> None:
-    configure(home, "tests = false")
+def test_tests_can_be_left_out(project: Project) -> None:
+    project.configure("tests = false")
     options = load_options()
     assert options.tests is None
     assert options.tests_location is None
     assert not options.tests_moved
-    configure(home, "tests = true")
-    assert load_options().tests == home / "generated" / "tests"
+    project.configure("tests = true")
+    assert load_options().tests == project.folder / "generated" / "tests"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,12 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("schema = 'x'", "unknown key 'schema'; did you mean 'schemas'?"),
         ("line-length = 90", "unknown key 'line-length'; did you mean 'line_length'?"),
         ("zzz = 1", "unknown key 'zzz'"),
-        ("schemas = 1", "schemas: must be the path of a folder, 'package:NAME', or a list"),
+        ("schemas = 1", f"schemas: {PATHS}, not 1"),
+        ("schemas = true", f"schemas: {PATHS}, not True"),
+        ("schemas = []", f"schemas: {PATHS}, not []"),
+        ("schemas = [1]", f"schemas: {PATHS}, not [1]"),
+        ("schemas = ['a', 'a']", f"schemas: {PATHS}, not ['a', 'a']"),
+        ("schemas = ['a', '']", f"schemas: {PATHS}, not ['a', '']"),
         ("output = ''", "output: must be the path of a folder, not ''"),
         ('output = "a\\u0000b"', "output: must be the path of a folder"),
         ("header = 1", "header: "),
@@ -136,14 +143,24 @@ def test_tests_can_be_left_out(home: Path) -> None:
         ("jobs = 1.0", "jobs: must be a whole number from 1, not 1.0"),
         ("line_length = 10", "line_length: must be a whole number from 40 to 400, not 10"),
         ("jobs = ", "pyproject.toml: Invalid value"),
+        (
+            "defaults = {destory = 'gc'}",
+            "[tool.ecsgen.defaults] unknown key 'destory'; did you mean 'destroy'?",
+        ),
+        (
+            "defaults = {destroy = 'lazy'}",
+            "defaults] destroy: must be 'gc' or 'callback' or 'manual', not 'lazy'",
+        ),
+        ("defaults = {ids = 1}", "[tool.ecsgen.defaults] ids: must be true or false, not 1"),
+        ("defaults = {owner = 'none'}", "[tool.ecsgen.defaults] unknown key 'owner'"),
     ],
 )
-def test_bad_tables(home: Path, text: str, message: str) -> None:
-    configure(home, text)
-    with pytest.raises(UsageError) as caught:
-        load_options()
-    assert message in str(caught.value)
-    assert "pyproject.toml" in str(caught.value)
+def test_bad_tables(project: Project, text: str, message: str) -> None:
+    project.configure(text)
+    done = project("validate")
+    assert done.status == 2
+    assert done.err.startswith("Error: pyproject.toml: ")
+    assert message in done.err
 
 
 @pytest.mark.parametrize(
@@ -153,54 +170,44 @@ def test_bad_tables(home: Path, text: str, message: str) -> None:
         (b"[tool.ecsgen]\nschemas = '\xff'\n", r"pyproject\.toml"),
     ],
 )
-def test_what_is_no_table(home: Path, content: bytes, message: str) -> None:
-    (home / "pyproject.toml").write_bytes(content)
+def test_what_is_no_table(project: Project, content: bytes, message: str) -> None:
+    (project.folder / "pyproject.toml").write_bytes(content)
     with pytest.raises(UsageError, match=message):
         load_options()
 
 
 @pytest.mark.parametrize("output", [".", "schemas", "schemas/..", ".."])
-def test_the_output_must_not_contain_the_schemas(home: Path, output: str) -> None:
+def test_the_output_must_not_contain_the_schemas(project: Project, output: str) -> None:
     with pytest.raises(UsageError, match="contains the schemas"):
         load_options(output=Path(output))
 
 
-def test_the_output_must_be_a_real_folder(home: Path) -> None:
-    (home / "file").write_text("")
-    (home / "elsewhere").mkdir()
-    (home / "link").symlink_to(home / "elsewhere")
-    (home / "dangling").symlink_to(home / "nowhere")
+def test_the_output_must_be_a_real_folder(project: Project) -> None:
+    (project.folder / "file").write_text("")
+    (project.folder / "elsewhere").mkdir()
+    (project.folder / "link").symlink_to(project.folder / "elsewhere")
+    (project.folder / "dangling").symlink_to(project.folder / "nowhere")
     for name, message in [("file", "is not a folder"), ("link", "is a link"), ("dangling", "link")]:
         with pytest.raises(UsageError, match=message):
             load_options(output=Path(name))
 
 
-def test_tests_must_be_outside_the_output_or_in_their_usual_place(home: Path) -> None:
+def test_tests_must_be_outside_the_output_or_in_their_usual_place(project: Project) -> None:
     for tests in ("generated", "generated/checks"):
-        configure(home, f"tests = '{tests}'")
+        project.configure(f"tests = '{tests}'")
         with pytest.raises(UsageError, match="inside the output folder"):
             load_options()
-    configure(home, "tests = 'generated/tests'")
+    project.configure("tests = 'generated/tests'")
     assert not load_options().tests_moved
-    configure(home, "tests = 'pyproject.toml'")
+    project.configure("tests = 'pyproject.toml'")
     with pytest.raises(UsageError, match="is not a folder"):
         load_options()
 
 
-def test_options_are_immutable(home: Path) -> None:
+def test_options_are_immutable(project: Project) -> None:
     options: Options = load_options()
     with pytest.raises(AttributeError):
         options.jobs = 2  # type: ignore[misc]
-
-
-BODY = "component: Body\nfields: {mass: f32, label: {type: 'str[8]', tags: [cold]}}\n"
-EFFECT = "component: Effect\ninstances: many\nfields: {left: f32}\n"
-
-
-@pytest.fixture
-def project(project: Project) -> Project:
-    project.put("schemas/body.yaml", BODY)
-    return project
 
 
 @pytest.fixture
@@ -250,14 +257,6 @@ def test_packages_that_are_not_there(physics: Project, name: str) -> None:
     physics.configure(f'schemas = ["package:{name}"]')
     done = physics("check")
     assert (done.status, done.err) == (2, f"Error: schemas: no package {name!r} is installed\n")
-
-
-@pytest.mark.parametrize("value", ["[]", "[1]", '["a", "a"]', '["a", ""]', "true"])
-def test_bad_roots(project: Project, value: str) -> None:
-    project.configure(f"schemas = {value}")
-    done = project("validate")
-    assert done.status == 2
-    assert "must be the path of a folder, 'package:NAME', or a list of those" in done.err
 
 
 def test_what_breaks_in_several_roots(physics: Project) -> None:
@@ -344,22 +343,6 @@ def test_defaults_are_policies_of_the_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('destory = "gc"', "unknown key 'destory'; did you mean 'destroy'?"),
-        ('destroy = "lazy"', "destroy: must be 'gc' or 'callback' or 'manual', not 'lazy'"),
-        ("ids = 1", "ids: must be true or false, not 1"),
-        ('owner = "none"', "unknown key 'owner'"),
-    ],
-)
-def test_bad_defaults(project: Project, text: str, message: str) -> None:
-    project.put("pyproject.toml", f"[tool.ecsgen.defaults]\n{text}\n")
-    done = project("validate")
-    assert done.status == 2
-    assert done.err.startswith(f"Error: pyproject.toml: [tool.ecsgen.defaults] {message}")
-
-
-@pytest.mark.parametrize(
     ("name", "code", "hint"),
     [("my-pkg", "E101", "my_pkg"), ("class", "E102", "class_"), ("2d", "E101", "_2d")],
 )
@@ -376,11 +359,10 @@ def test_packages_that_nobody_could_import(
 
 
 def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
-    near = "{near: {others: {among: Mass}}, steps: [x += f32(count(others))]}"
-    text = f"component: Mass\nfields: {{x: f32}}\nkernels: {{meet: {near}}}\n"
-    project.put("schemas/mass.yaml", text)
-    message = "each row looks at all rows of others, O(rows), in Mass.meet\n"
-    reason = "on numpy these kernels are loops in plain Python: Mass.meet (all rows as neighbours);"
+    near = "{near: {others: {among: Body}}, steps: [mass += f32(count(others))]}"
+    project.put("schemas/body.yaml", f"{BODY}kernels: {{meet: {near}}}\n")
+    message = "each row looks at all rows of others, O(rows), in Body.meet\n"
+    reason = "on numpy these kernels are loops in plain Python: Body.meet (all rows as neighbours);"
     stated = project("build").err
     assert stated.startswith(reason)
     assert stated.endswith(f"; {message}")

@@ -9,44 +9,38 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-CALLS = ("--calls", "20", "--bulk", "100", "--rounds", "1")
-TINY: dict[str, tuple[str, ...]] = {
-    "build_scaling.py": ("1",),
-    "changes.py": ("--rows", "300", "--rounds", "1", "--creations", "20"),
-    "compare.py": (
-        *(str(ROOT / "generated"), str(ROOT / "generated"), "--rounds", "1", "--bulk", "10"),
-        *("--only", r"^(EntityManager|KinManager|Archetypes|World\.bodies)"),
-    ),
-    "accelerator.py": ("--live", "30", "--rounds", "1"),
-    "inspector.py": ("--rows", "100", "--rounds", "1", "--without-browser"),
-    "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
-    "imports.py": ("--rounds", "1"),
-    "models.py": (
-        *("--only", "life", "boltzmann", "--sizes", "small", "--steps", "2", "--rounds", "1"),
-        *("--backends", "numpy"),
-    ),
-    "moved.py": (*("--sizes", "20", "--steps", "1", "--rounds", "1"), *("--backends", "numpy")),
-    "row_objects.py": ("--rows", "20", "--rounds", "1"),
+CALLS = "--calls 20 --bulk 100 --rounds 1"
+SAME = f"{ROOT}/generated"
+COMPARED = r"^(EntityManager|KinManager|Archetypes|World\.bodies)"
+TINY = {
+    "build_scaling.py": "1",
+    "changes.py": "--rows 300 --rounds 1 --creations 20",
+    "compare.py": f"{SAME} {SAME} --rounds 1 --bulk 10 --only {COMPARED}",
+    "accelerator.py": "--live 30 --rounds 1",
+    "inspector.py": "--rows 100 --rounds 1 --without-browser",
+    "managers.py": f"--backends numpy {CALLS} --live 30",
+    "imports.py": "--rounds 1",
+    "models.py": "--only life boltzmann --sizes small --steps 2 --rounds 1 --backends numpy",
+    "moved.py": "--sizes 20 --steps 1 --rounds 1 --backends numpy",
+    "row_objects.py": "--rows 20 --rounds 1",
     "policies.py": CALLS,
-    "records.py": ("--rows", "20", "--work", "1", "--rounds", "1", "--backends", "numpy"),
-    "programs.py": ("--sizes", "40", "--rounds", "1"),
-    "shards_repast.py": ("--rows", "60", "--some", "20", "--rounds", "1"),
-    "shards.py": ("--rows", "60", "--rounds", "1", "--backends", "numpy"),
-    "shards_flock.py": (
-        *("--backend", "numpy", "--rounds", "1"),
-        *("--flock", "200", "--ticks", "1"),
-    ),
-    "snapshots.py": ("--rows", "100"),
-    "simulate.py": ("--rows", "10", "--work", "1", "--rounds", "1", "--without", "numba"),
-    "goals.py": ("--sizes", "200", "--links", "90", "--rounds", "1", "--backends", "numpy"),
-    "turns.py": ("--rows", "20", "--rounds", "1", "--backends", "numpy"),
-    "language.py": ("--rounds", "1", "--backends", "numpy"),
-    "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
+    "records.py": "--rows 20 --work 1 --rounds 1 --backends numpy",
+    "programs.py": "--sizes 40 --rounds 1",
+    "shards_repast.py": "--rows 60 --some 20 --rounds 1",
+    "shards.py": "--rows 60 --rounds 1 --backends numpy",
+    "shards_flock.py": "--backend numpy --rounds 1 --flock 200 --ticks 1",
+    "snapshots.py": "--rows 100",
+    "simulate.py": "--rows 10 --work 1 --rounds 1 --without numba",
+    "goals.py": "--sizes 200 --links 90 --rounds 1 --backends numpy",
+    "turns.py": "--rows 20 --rounds 1 --backends numpy",
+    "language.py": "--rounds 1 --backends numpy",
+    "systems.py": "--rows 40 --work 1 --rounds 1 --shares 10 100",
 }
 DRAWING = ("simulate.py", "systems.py")
 HOT_FIRST = "records of 128 bytes, hot fields first"
@@ -67,40 +61,35 @@ def test_every_script_is_here() -> None:
 
 @pytest.mark.parametrize("script", [name for name in TINY if name not in DRAWING])
 def test_runs(script: str) -> None:
-    assert run(script, *TINY[script])
+    assert run(script, *TINY[script].split())
+
+
+def drawn(script: str, folder: Path, *arguments: str) -> tuple[str, Any, set[str | None]]:
+    """Run a script where there is no gcc; return what it says, its figures, and the texts of its
+    picture."""
+    figures, picture = folder / "figures.json", folder / "picture.svg"
+    files = ("--json", str(figures), "--svg", str(picture))
+    output = run(script, *TINY[script].split(), *arguments, *files, PATH=str(folder))
+    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
+    return output, json.loads(figures.read_text()), texts
 
 
 def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
-    figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
-    # Without a PATH there is no gcc.
-    output = run(
-        "simulate.py",
-        *TINY["simulate.py"],
-        *("--json", str(figures), "--svg", str(picture)),
-        PATH=str(tmp_path),
-    )
+    output, results, texts = drawn("simulate.py", tmp_path)
     assert "gcc -O3 -march=native is left out: gcc is not installed" in output
     assert "generated, numba is left out: not asked for" in output
-
-    results = json.loads(figures.read_text())
     assert {"generated, numpy", "numpy by hand", "plain objects"} <= results["best"].keys()
     assert {"gcc -O3 -march=native", "generated, numba"} <= results["skipped"].keys()
-    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
     assert texts >= results["best"].keys()
 
 
 def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
-    figures, picture = tmp_path / "systems.json", tmp_path / "systems.svg"
     without = ("--without", "one component's kernel, numba")
-    files = ("--json", str(figures), "--svg", str(picture))
-    output = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
+    output, results, texts = drawn("systems.py", tmp_path, *without)
     assert "C is left out: gcc is not installed" in output
     assert "group, kernel / one component's kernel" in output
-
-    results = json.loads(figures.read_text())
     ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB, kernel", "pools by hand"}
     assert ways <= results["still"]["best"].keys() & results["changing"]["best"].keys()
-    texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
     assert texts >= results["still"]["best"].keys()
 
 

@@ -24,16 +24,6 @@ from tests.support.in_process_pytest import failures
 
 ROOT = Path(__file__).parents[2]
 WAYS: tuple[Runtime, ...] = get_args(Runtime)
-FIELDS = """
-fields:
-  weight: {type: f32, default: 1.5}
-  matrix: "f64[2,2]"
-  level: {type: i16, default: -3, tags: [cold, render]}
-  is_on: bool
-  letter: {type: "str[5]", default: é}
-  mode: {type: "Mode[2]", tags: [render]}
-  thing: object
-"""
 SCHEDULE = """
 component: Mote
 fields: {place: "f32[2]", speed: "f32[2]", left: {type: u8, default: 3}}
@@ -58,44 +48,6 @@ schedule:
     - seen
     - tick
 records: {seen: {fastest: {max: norm(Mote.speed)}}}
-"""
-POLICIES = """
-enum: Mode
-values: {off: 0, standby: 5, running: 300}
----
-component: SparseManyGc
-lookup: sparse
-instances: many
-release: true
-FIELDS
----
-component: SparseManyCallback
-lookup: sparse
-instances: many
-destroy: callback
----
-component: HashOneCallback
-lookup: hash
-destroy: callback
-capacity: 65
-FIELDS
----
-component: HashManyGc
-lookup: hash
-instances: many
-release: true
-fields: {weight: f32}
----
-component: DirectCallback
-lookup: direct
-destroy: callback
-FIELDS
----
-component: Testament
-lookup: direct
-destroy: manual
-release: true
-fields: {one: "f32[1]", deep: "u64[2,1,2]", owner: entity}
 """
 
 
@@ -201,11 +153,6 @@ def test_moved_tests_have_their_own_copies(tmp_path: Path) -> None:
     text = (checks / "_support" / "owned.py").read_text(encoding="utf-8")
     assert "from package._runtime.base.handles import NIL\n" in text
     run_pytest(tmp_path, checks, select="not Machine")
-
-
-def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
-    tests = build_text(tmp_path, POLICIES.replace("FIELDS\n", FIELDS.strip() + "\n"))
-    run_pytest(tmp_path, "-p", "tests.support.fewer_examples", tests)
 
 
 def test_schedules_of_all_kinds_pass_their_tests(tmp_path: Path) -> None:
