@@ -16,6 +16,7 @@ from ecsgen.inspector.json_values import json_column
 from ecsgen.inspector.saved_worlds import load_saved
 from tests.inspector.test_inspector import entities, same
 from tests.support.inspector_client import Inspected
+from tests.support.watched_worlds import farm
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -176,16 +177,7 @@ def test_trees_of_several_instances(seen: Inspected) -> None:
 
 
 def test_grids_are_told_as_such(tmp_path: Path) -> None:
-    schema = """\
-component: Patch
-grid: {shape: [4, 5], wrap: true}
-fields: {grass: {type: f32, default: 1}}
----
-component: Sheep
-on: {field: cell, capacity: 1}
-fields: {cell: id<Patch>}
-"""
-    world = world_package(schema, "inspected_grid").World(patch=(2, 3))
+    world = type(farm(0))(patch=(2, 3))
     world.patch.data.grass = np.arange(6)
     world.spawn(2, sheep={"cell": [2**32 + 4, 0]})
     world.save(tmp_path / "a.snap")
@@ -193,14 +185,12 @@ fields: {cell: id<Patch>}
     assert saved.sheep.data.cell.tolist() == [2**32 + 4, 0]
     for grid_world in (world, saved):
         with Inspected(grid_world, edit=True) as seen:
-            components = {
-                component["name"]: component for component in seen.get("world").json["components"]
-            }
-            assert (components["patch"]["grid"], components["sheep"]["grid"]) == ([2, 3], None)
-            assert (components["patch"]["rows"], components["patch"]["owner"]) == (6, "id")
+            components = {each["name"]: each for each in seen.json("world")["components"]}
             answer = seen.json("rows/patch?start=2&count=2")
-            assert answer["columns"]["id"] == [str(2**32 + 2), str(2**32 + 3)]
-            assert answer["columns"]["grass"] == [2.0, 3.0]
+        assert (components["patch"]["grid"], components["sheep"]["grid"]) == ([2, 3], None)
+        assert (components["patch"]["rows"], components["patch"]["owner"]) == (6, "id")
+        assert answer["columns"]["id"] == [str(2**32 + 2), str(2**32 + 3)]
+        assert answer["columns"]["grass"] == [2.0, 3.0]
 
 
 def test_flags_of_64_bits(seen: Inspected) -> None:
@@ -280,30 +270,22 @@ def test_all_that_live_here_are_found(worlds: list[Any], shard: int) -> None:
     world = worlds[shard]
     with Inspected(world) as seen:
         answer = seen.json("world")
-        assert (answer["index_bits"], answer["shard_bits"]) == (20, 12)
         alive = seen.json("entities?count=500")
         healthy = seen.json("entities?all=fish&none=sick&count=500")["entities"]
-    assert alive["n"] == len(world)
-    assert sorted(entities(alive["entities"])) == sorted(world)
-    assert sorted(entities(healthy)) == [
-        e for e in sorted(world) if e in world.fish and e not in world.sick
-    ]
-
-
-@pytest.mark.parametrize("shard", range(3))
-def test_shards_queries(worlds: list[Any], shard: int) -> None:
-    world = worlds[shard]
-    with Inspected(world) as seen:
         fish = seen.json("query/school?count=500")["columns"]["entity"]
         lengths = seen.json("query/school?sort=fish.length&count=500")["columns"]["fish.length"]
         caught = seen.json("query/caught?count=500")["columns"]["entity"]
         sick = seen.json("query/school?sort=sick.days&count=500")["columns"]
+    assert (answer["index_bits"], answer["shard_bits"]) == (20, 12)
+    assert (alive["n"], sorted(entities(alive["entities"]))) == (len(world), sorted(world))
+    assert sorted(entities(healthy)) == [
+        e for e in sorted(world) if e in world.fish and e not in world.sick
+    ]
     assert entities(fish) == world.school.rows().entity.tolist()
     assert lengths == sorted(lengths)
     assert sorted(entities(caught)) == sorted(world.caught.rows().entity.tolist())
-    assert [days is not None for days in sick["sick.days"]] == [
-        e in world.sick for e in entities(sick["entity"])
-    ]
+    has_days = [days is not None for days in sick["sick.days"]]
+    assert has_days == [e in world.sick for e in entities(sick["entity"])]
 
 
 def test_a_saved_one_is_shown_by_its_package_only(worlds: list[Any], tmp_path: Path) -> None:
