@@ -265,32 +265,26 @@ def test_a_subtree_goes_where_its_root_goes(goals: tuple[int, int]) -> None:
     assert run(3, rank) == [[2] if number == goals[0] else [] for number in range(3)]
 
 
-ROOT = Path(__file__).resolve().parents[2]
+SHARDED = (Path(__file__).parents[1] / "sharded.yaml").read_text("utf-8")
 TRACES = re.compile(
     r"shard|ghost|ghost_state|visit(or|ed)|parcel|nearby|absorb|lockstep", re.IGNORECASE
 )
-SHARDS_KEY = re.compile(r"^shards:\n(  .*\n)+", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def everything() -> str:
-    """Return schemas with every policy, of one world."""
-    text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
-    return SHARDS_KEY.sub("", text)
+EVERYTHING = re.sub(r"^shards:\n(  .*\n)+", "", SHARDED, flags=re.MULTILINE)
+"""Schemas with every policy, of one world without shards."""
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_no_file_speaks_of_it(everything: str, backend: Backend) -> None:
-    for project in (shipped(), load(everything)):
+def test_no_file_speaks_of_it(backend: Backend) -> None:
+    for project in (shipped(), load(EVERYTHING)):
         for path, text in sources(project, backend).items():
             assert not TRACES.search(path), path
             assert not (trace := TRACES.search(text)), (path, trace)
 
 
 def test_a_generator_that_knows_nothing_of_it_makes_the_same(
-    everything: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    project = load(everything)
+    project = load(EVERYTHING)
     before = sources(project)
     without = {
         path: text
@@ -302,14 +296,12 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
         library_imports.locate_public_names.cache_clear()
         assert sources(project) == before
     library_imports.locate_public_names.cache_clear()
-    sharded = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
-    texts = sources(load(sharded)).values()
+    texts = sources(load(SHARDED)).values()
     assert any("from ecsgen_runtime.shards." in text for text in texts)
 
 
 def test_with_it_the_library_is_copied_as_it_is() -> None:
-    text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
-    texts = sources(load(text), runtime="vendored")
+    texts = sources(load(SHARDED), runtime="vendored")
     library = library_imports.read_library()
     copied = texts.keys() & library.keys()
     assert "_runtime/shards/sharded_managers.py" in copied

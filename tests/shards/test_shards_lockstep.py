@@ -221,10 +221,7 @@ def test_a_lock_is_everyones(comm: ThreadComm) -> None:
     assert shards.world.entities.alive_many(es).all()
 
 
-FLOATS = st.floats(width=64)
-
-
-@given(st.lists(FLOATS, max_size=30), st.integers(1, 3))
+@given(st.lists(st.floats(), max_size=30), st.integers(1, 3))
 def test_sums_are_exact(values: list[float], size: int) -> None:
     sums = run(size, lambda comm: Shards(Isles(), comm).sum(np.array(values[comm.rank :: size])))
     finite = [v for v in values if math.isfinite(v)]

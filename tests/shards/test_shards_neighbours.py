@@ -15,7 +15,7 @@ from tests.support.bytecode_cache import uncompiled
 from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import world_package
 
-SIZE, RADIUS, COUNT = 30.0, 2.5, 240
+SIZE, RADIUS, COUNT = 30.0, 2.5, 160
 
 SCHEMA = """
 world: Herd
