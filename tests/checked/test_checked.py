@@ -48,7 +48,6 @@ STEPS: list[tuple[str, dict[str, Any], str, str]] = [
     ("w = f32(pay)", {"pay": 1e300}, "infinite", "f32(pay)"),
     ("pay = norm(vec(pay, 0.0))", {"pay": 1e200}, "infinite", "norm(vec(pay, 0.0))"),
     ("mark = pay + 1 > 2", {"pay": np.nan}, "", ""),
-    ("pay = v[k]", {"k": 3}, "index", "v[k]"),
     ("v[k] = 1", {"k": -1}, "index", "v[k]"),
     ("pay = rate", {"k": 0}, "zero", "pay / k"),
     ("k = i64(pay / k)", {"k": 0}, "zero", "pay / k"),
@@ -78,15 +77,6 @@ kernels:
   age: {steps: [small += 1]}
   root: {args: {x: f64}, where: sqrt(x) > 1, steps: [pay = 1]}
   grow: {steps: [pay += 1]}
-  branch:
-    steps: |
-      total = 0.0
-      for i in range(2):
-          if k == 0:
-              total += 1
-          else:
-              total += pay / (k - 2)
-      pay = total
   fork:
     steps: |
       if (pay > 0
@@ -115,15 +105,6 @@ reductions:
 ---
 component: Ground
 grid: {shape: [3, 3]}
-fields: {load: u8}
-kernels:
-  spread:
-    near: {radius: 1}
-    steps: [load = u8(sum(other.load))]
----
-component: Walker
-on: {field: cell}
-fields: {cell: id<Ground>}
 ---
 world: Town
 kernels:
@@ -133,7 +114,7 @@ kernels:
   join: {over: Person, steps: [Person.home.Firm.small += 200]}
   hold: {over: Person, steps: ["Person.home.Firm.shares[Person.k] += 1"]}
   leave: {over: Person, turns: random, steps: [Person.small -= 1]}
-  trample: {over: Walker, turns: rows, steps: [Walker.cell.load = 1]}
+  owe: {over: Person, turns: rows, steps: [Person.home.Firm.cash = 1]}
   end: {over: Person, steps: [destroy(Person.home)]}
   bear:
     over: Person
@@ -142,7 +123,6 @@ kernels:
   pool: {over: Person, steps: [settings.fund += 100]}
   spend: {over: Person, turns: rows, steps: [settings.fund -= Person.small]}
   price: {over: Person, where: Person.k != 1, steps: [settings.price = Person.pay]}
-  rate: {over: Person, steps: ["settings.rates[1] = Person.pay / Person.k"]}
   compare: {over: Person, steps: [Person.pay = Person.mean_rate()]}
   add: {over: Person, where: Person.k == 5, steps: [settings.price += f32(Person.pay)]}
 settings: {fund: u8, price: f32, rates: "f64[2]"}
@@ -155,7 +135,6 @@ schedule:
       to: "1 / Person.mean_rate()"
     - {set: settings.fund, to: u8(400 * Person.mean_rate())}  # allow: nan
 records:
-  pays: {rate: {mean: Person.rate}}
   gaps: {gap: {max: Person.pay - Person.above()}}
   rich: {rows: Person, where: Person.pay / Person.k > 9, fields: [Person.pay]}
   listed: {rows: Person, fields: [Person.k, Person.rate]}
@@ -178,6 +157,13 @@ def schemas(package: Any) -> Path:
     return Path(package.__file__).parent.parent / "schemas"
 
 
+def error_of(package: Any, world: Any, call: Callable[[], object]) -> CheckError:
+    """Return what a call raises in a checked run."""
+    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
+        call()
+    return raised.value
+
+
 def town(package: Any, **fields: Any) -> Any:
     """Return a town of three persons and a firm, of which the second person is special."""
     world = package.Town()
@@ -193,26 +179,21 @@ def town(package: Any, **fields: Any) -> Any:
 
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     *((f"person.step_{n}", f, kind, part) for n, (_, f, kind, part) in enumerate(STEPS)),
-    ("person.share", {"k": 0}, "zero", "pay / k"),
     ("person.share", {"pay": np.inf, "k": 1}, "", ""),
     ("person.age", {"small": 255}, "wrap", "small += 1"),
     ("inherit", {"home": 0}, "null", "Person.home.Person.rate"),
-    ("person.branch", {"k": 2}, "zero", "pay / (k - 2)"),
     ("person.meet", {}, "", ""),
     ("person.add_up", {"k": 2**63 - 1}, "wrap", "sum(other.k)"),
     ("person.pick", {"k": 0}, "zero", "1 / (other.k - 1)"),
-    ("person.mean_rate", {"k": 0}, "zero", "pay / k"),
     ("person.mean_rate", {"k": 2}, "", ""),
     ("person.above", {"k": 0}, "zero", "pay / k"),
     ("records.gaps.write", {"k": 0}, "zero", "pay / k"),
-    ("records.pays.write", {"k": 0}, "zero", "pay / k"),
     ("records.listed.write", {"k": 0}, "zero", "pay / k"),
     ("records.rich.write", {"k": 0}, "zero", "Person.pay / Person.k"),
     ("compare", {"k": 0}, "zero", "pay / k"),
     ("pool", {}, "wrap", "settings.fund += 100"),
     ("spend", {"small": 5}, "wrap", "settings.fund -= Person.small"),
     ("price", {"k": 0, "pay": 1e300}, "infinite", "settings.price = Person.pay"),
-    ("rate", {"k": 0}, "zero", "Person.pay / Person.k"),
     ("add", {"k": 5, "pay": np.inf}, "", ""),
     ("visit", {"home": 0}, "null", "Person.home.Firm.cash"),
     ("call_on", {"home": 0}, "", ""),
@@ -221,6 +202,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("hold", {"k": 3}, "index", "Person.home.Firm.shares[Person.k]"),
     ("hold", {"k": 3, "home": 0}, "null", "Person.home.Firm.shares[Person.k] += 1"),
     ("leave", {"small": 0}, "wrap", "Person.small -= 1"),
+    ("owe", {"home": 0}, "null", "Person.home.Firm.cash = 1"),
     ("end", {"home": 0}, "", ""),
     ("bear", {"k": 256}, "wrap", "Person.k"),
     ("bear", {"k": 1}, "", ""),
@@ -263,9 +245,7 @@ def test_finding(
 def test_text_of_a_finding(package: Any) -> None:
     world = town(package, home=0)
     world.tick = 12
-    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
-        world.visit()
-    head, line, caret, who = str(raised.value).split("\n")
+    head, line, caret, who = str(error_of(package, world, world.visit)).split("\n")
     number = SCHEMA.split("\n").index(line) + 1
     assert head.endswith(f"town.yaml:{number}:46: null: Person.home.Firm.cash")
     assert line[caret.index("^") : len(caret)] == "Person.home.Firm.cash"
@@ -332,24 +312,18 @@ def test_rows_come_before_places(package: Any) -> None:
     """By what orders their turns, too: another row's finding is further to the left."""
     world = town(package, k=0)
     world.person.data.pay[2] = 0
-    with checked(world, schemas(package)), pytest.raises(CheckError, match="1 / 0") as raised:
-        world.person.take_turns()
-    assert (raised.value.finding.row, raised.value.finding.operands) == (1, {"k": 0})
+    finding = error_of(package, world, world.person.take_turns).finding
+    assert (finding.row, finding.operands) == (1, {"k": 0})
 
 
 def test_settings_that_schedules_assign(package: Any) -> None:
     world = town(package)
-    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
-        world.night()
-    finding = raised.value.finding
+    finding = error_of(package, world, world.night).finding
     assert (finding.kind, finding.kernel, finding.who) == ("wrap", "night", "settings")
     assert finding.step == "settings.fund = u8(400 * Person.mean_rate())"
-    text = SCHEMA.split("\n")[finding.line - 1][finding.column - 1 :]
-    assert text.startswith(finding.expression + "}")
     assert (world.settings.fund, world.settings.rates[1]) == (0, 1)
     world.person.data.pay = 0.0
-    with checked(world, schemas(package)), pytest.raises(CheckError, match=r"zero: 1 / 0\.0"):
-        world.night()
+    assert ": zero: 1 / 0.0" in str(error_of(package, world, world.night))
     world.destroy_many(world.person.data.entity)
     world.collect()
     with checked(world, schemas(package)):
@@ -401,9 +375,8 @@ def test_what_breaks_no_tie_is_not_asked(package: Any) -> None:
 
 def test_a_head_on_several_lines_is_shown_whole(package: Any) -> None:
     world = town(package, k=0)
-    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
-        world.person.fork()
-    assert raised.value.finding.step == "if (pay > 0 and pay / k > 3):"
+    finding = error_of(package, world, world.person.fork).finding
+    assert finding.step == "if (pay > 0 and pay / k > 3):"
 
 
 @pytest.mark.parametrize("name", ["share", "mean_rate"])
@@ -521,24 +494,6 @@ def test_what_is_no_world_of_these_schemas(package: Any, tmp_path: Path) -> None
 
 def test_messages_are_of_who_sent_them(package: Any) -> None:
     world = town(package)
-    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
-        world.join()
-    finding = raised.value.finding
+    finding = error_of(package, world, world.join).finding
     assert (finding.row, finding.operands["Person.home.Firm.small"]) == (1, 200)
     assert finding.detail == "200 + 200"
-
-
-def test_grid(package: Any) -> None:
-    world = package.Town()
-    world.ground.data.load = 40
-    with checked(world, schemas(package)), pytest.raises(CheckError) as raised:
-        world.ground.spread()
-    finding = raised.value.finding
-    assert (finding.kind, finding.expression, finding.row) == ("wrap", "u8(sum(other.load))", 4)
-    assert finding.entity == world.ground.id_of(4)
-    world.spawn(1, walker={})
-    with (
-        checked(world, schemas(package)),
-        pytest.raises(CheckError, match=r"null: Walker.cell.load = 1"),
-    ):
-        world.trample()

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.grid_geometry import FIRST_CELL as CELL
 from ecsgen_testing.reference.run import call
 
 from tests.reference.hand_worlds import (
-    CELL,
     Rows,
     at,
     farm,
