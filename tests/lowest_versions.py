@@ -56,18 +56,11 @@ def main(folder: Path) -> int:
     """Make the environment and return pytest's exit code there."""
     venv.create(folder, clear=True, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    install: list[str | Path] = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
+    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     print(*lowest())
-    subprocess.run([*install, *lowest()], check=True)
+    subprocess.run([*pip, *lowest()], check=True)
     for part in (ROOT / "runtime", ROOT / "testing", ROOT):
-        subprocess.run([*install, "--no-deps", "--editable", part], check=True)
+        subprocess.run([*pip, "--no-deps", "--editable", part], check=True)
     tests = files()
     options = ["-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
     return subprocess.run([python, "-m", "pytest", *options, *tests], cwd=ROOT).returncode

@@ -200,16 +200,10 @@ def fill(world: Any) -> dict[str, list[int]]:
     cells = [world.cell.id_of(row) for row in range(4)]
     world.link.create_many(2, a=bodies[[0, 1]], b=bodies[[1, 2]])
     chunk = next(iter(world.archetypes.chunks())).part
-    for data, friends in (
-        (world.body.data, bodies), (world.cell.data, cells), (chunk, parts),
-    ):  # fmt: skip
-        for field, value in {
-            "x": 1.0,
-            "z": 1.0,
-            "low": 1.0,
-            "friend": friends,
-            "peer": friends,
-        }.items():
+    filled = (world.body.data, bodies), (world.cell.data, cells), (chunk, parts)
+    for data, friends in filled:
+        usual = {"x": 1.0, "z": 1.0, "low": 1.0, "friend": friends, "peer": friends}
+        for field, value in usual.items():
             getattr(data, field)[:] = value
         for field, value in SPECIAL.items():
             getattr(data, field)[1] = value

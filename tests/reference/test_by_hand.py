@@ -28,6 +28,7 @@ from tests.reference.hand_worlds import (
     word,
     world_of,
 )
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.reference_schemas import read
 
 # Grids
@@ -133,6 +134,15 @@ def test_on_a_cell_rows_come_in_row_order_then_as_they_came() -> None:
     assert cells(world, "Bird") == [0, 0, 5, 1]
     assert world.column("Bird", "mate") == [103, 103, 0, 0]
     assert world.column("Bird", "energy") == [3, 3, 3, 4]
+
+
+def test_a_neighbourhood_is_on_the_grid_on_which_both_sides_stand() -> None:
+    """Cats stand on the six cells, runners go ahead one by one on a ring of five."""
+    runners = [{"lap": CELL + k} for k in (0, 1, 2, 3, 4, 0)]
+    world = world_of(read(TOPICS["moving"]), Cat=at(*range(6)), Runner=runners)
+    call(world, "races")
+    assert world.column("Cat", "far") == [2, 3, 2, 2, 3, 2]
+    assert world.column("Runner", "far") == [2] * 6
 
 
 # Moves

@@ -23,6 +23,7 @@ from ecsgen.render.kernel_printers import loop_reasons
 from tests.reference import random_grid_kernels
 from tests.reference.world_comparison import Match, cells, populated
 from tests.reference.world_copy import manager
+from tests.support.interpreted_schemas import TOPICS
 from tests.support.reference_schemas import read
 from tests.support.world_package import load, sources, world_package
 
@@ -100,44 +101,6 @@ def test_compiled_kernels(number: int) -> None:
         judged(text, module, seed)
 
 
-TYPED = """\
-
-component: Patch
-grid: {shape: [5, 4]}
-fields: {who: entity, k: {type: i64, index: true}, way: "id<Patch>[2]"}
----
-component: Sheep
-on: cell
-ids: true
-fields: {cell: id<Patch>, b: bool, hp: f32, tgt: entity, who: entity, pals: "entity[2]"}
-kernels:
-  ra: {args: {r: u64}, near: r, steps: ["hp = f32(count())"]}
-  rb: {near: 1, steps: ["hp = f32(nearest(offset[0]))"]}
-  rc: {args: {r: u8}, near: r, turns: rows, steps: ["hp = f32(count())", "tgt = choice(other)"]}
----
-component: Bug
-fields: {b: bool, tgt: entity, s: id<Sheep>, e: f64, u: u8, w: "f32[2]"}
----
-component: Health
-owner: none
-fields: {hp: f64, i: i8, b: bool, v: "f64[2]", who: entity}
----
-world: W
-kernels:
-  a: {over: Bug, steps: ["die(where=Bug.b)"]}
-  b: {over: Bug, steps: ["destroy(Bug.tgt)"]}
-  c: {over: Bug, steps: ["spawn(Health(hp=1, b=Bug.b, v=f64(Bug.w)))"]}
-  d: {over: Bug, steps: ["spawn(Bug(b=Bug.b, e=Bug.e * 2, u=Bug.u + 1))"]}
-  e: {over: Sheep, steps: ["destroy(Sheep.cell.who)"]}
-  f: {over: Sheep, turns: random, steps: [
-    "Sheep.cell = Sheep.cell.way[0]", "destroy(Sheep.pals[1])",
-    "Sheep.tgt = Sheep.pals[0]", "Sheep.pals[0] = Sheep.tgt",
-    "x = Sheep.pals[0]", "x.Bug.e += 1", "x.Bug.b = exists(x.Sheep)"]}
-  g: {over: Bug, turns: rows, steps: ["Bug.tgt = choice(Sheep)", "Bug.tgt.Sheep.hp -= 1",
-    "die(where=random() < 0.1)",
-    "Bug.e = Bug.e * 2 - 1 if Bug.b else -Bug.e", "Bug.u += 3"]}"""
-
-
 @pytest.mark.soak
 def test_types(tmp_path: Path) -> None:
     """mypy has nothing to say of kernels on grids."""
@@ -149,7 +112,7 @@ def test_types(tmp_path: Path) -> None:
         random_grid_kernels.with_kernels(
             random_grid_kernels.KNOWN, random_grid_kernels.OWN, "", axes=2
         ),
-        TYPED,
+        TOPICS["typed"],
     ]
     for (number, text), backend in product(enumerate(texts), BACKENDS):
         for path, source in sources(load(text), backend, "installed").items():
