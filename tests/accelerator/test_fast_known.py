@@ -107,34 +107,27 @@ def test_each_policy_is_known_or_left_to_python() -> None:
         assert policies - supported.STEPS[method] <= LEFT_TO_PYTHON, method
 
 
-def test_what_is_not_known_is_left_to_python(packages: Packages) -> None:
+def test_what_is_known_is_in_c_and_the_rest_left_to_python(packages: Packages) -> None:
+    """Of what is known rows of cells that are short enough."""
     from ecsgen_runtime.accelerator.supported import STEPS, supports_all_steps
 
     seen = set()
     for kind in managers(packages):
-        in_c = find_accelerator(kind)
-        for method in STEPS:
-            if not supports_all_steps(kind, method):
-                assert ONE_ROW_METHODS.get(method, method) not in in_c, kind
-                seen.add(method)
-        for field in kind.CONVERTERS:
-            for method in (field, f"set_{field}"):
-                if method in kind.PARTS.guarded:
-                    assert method not in in_c, kind
-                    seen.add(method)
-    assert {"create", "destroy_row", "payload", "set_payload"} < seen
-
-
-def test_what_is_known_is_in_c(packages: Packages) -> None:
-    """Rows of cells that are short enough."""
-    from ecsgen_runtime.accelerator.supported import supports_all_steps
-
-    for kind in managers(packages):
-        in_c, fields = find_accelerator(kind), list(kind.CONVERTERS)
-        if supports_all_steps(kind, "destroy_row"):
+        in_c, guarded = find_accelerator(kind), {*kind.PARTS.guarded}
+        left = [
+            ONE_ROW_METHODS.get(method, method)
+            for method in STEPS
+            if not supports_all_steps(kind, method)
+        ]
+        methods = (method for field in kind.CONVERTERS for method in (field, f"set_{field}"))
+        left += filter(guarded.__contains__, methods)
+        assert not in_c.keys() & {*left}, kind
+        seen.update(left)
+        if "_destroy_row" not in left:
             assert "_destroy_row" in in_c, kind
-        if supports_all_steps(kind, "create") and not {*kind.PARTS.guarded} & {*fields}:
+        if "create" not in left and not guarded & {*kind.CONVERTERS}:
             assert "create" in in_c, kind
+    assert {"create", "_destroy_row", "payload", "set_payload"} < seen
 
 
 LIBRARY_CLASSES = """

@@ -55,11 +55,8 @@ def bytes_oracle(value: Any) -> bytes | type:
 
 def check(field: TextField | BytesField, value: Any, wanted: bytes | type) -> None:
     if isinstance(wanted, type):
-        for convert in (
-            field.to_cell,
-            lambda v: field.to_column(v, 2),
-            lambda v: field.to_column([v], 1),
-        ):
+        for_all, in_list = lambda v: field.to_column(v, 2), lambda v: field.to_column([v], 1)
+        for convert in (field.to_cell, for_all, in_list):
             with pytest.raises(wanted, match=r"^C\.f: ") as caught:
                 convert(value)
             assert type(caught.value) is wanted
@@ -453,37 +450,32 @@ RAW = BytesField("Blob.raw", 4)
 @pytest.mark.parametrize(
     ("field", "value", "error", "message"),
     [
-        (MASS, 1e40, OverflowError, "PointMass.mass: 1e+40 does not fit into f32"),
-        (MASS, True, TypeError, "PointMass.mass: wanted f32, not True (bool)"),
-        (MASS, "1", TypeError, "PointMass.mass: wanted f32, not '1' (str)"),
-        (MASS, [1.0], ValueError, "PointMass.mass: wanted one f32, not [1.0]"),
-        (HP, 300, OverflowError, "Health.hp: 300 does not fit into u8"),
-        (HP, 3.0, TypeError, "Health.hp: wanted u8, not 3.0 (float)"),
-        (HP, Colour.RED, TypeError, "Health.hp: wanted u8, not <Colour.RED: 1> (Colour)"),
-        (TARGET, -1, OverflowError, "Ai.target: wanted entity, not -1"),
-        (TARGET, None, TypeError, "Ai.target: wanted entity, not None (NoneType)"),
-        (ICON, "a", TypeError, "Ai.icon: wanted id<Icon>, not 'a' (str)"),
-        (ICON, [1], ValueError, "Ai.icon: wanted one id<Icon>, not [1]"),
-        (ALIVE, 1, TypeError, "Ai.alive: wanted bool, not 1 (int)"),
-        (LABEL, b"ab", TypeError, "PointMass.label: wanted str[4], not b'ab' (bytes)"),
-        (
-            LABEL,
-            "abcde",
-            ValueError,
-            "PointMass.label: 'abcde' takes 5 bytes of UTF-8, wanted str[4]",
-        ),
-        (LABEL, "a\0", ValueError, r"PointMass.label: 'a\x00' has a NUL, wanted str[4]"),
-        (LABEL, "\ud800", ValueError, r"PointMass.label: '\ud800' is not valid UTF-8"),
-        (RAW, "ab", TypeError, "Blob.raw: wanted bytes[4], not 'ab' (str)"),
-        (RAW, b"abcde", ValueError, "Blob.raw: b'abcde' has 5 bytes, wanted bytes[4]"),
-        (POSITION, 1.0, ValueError, "PointMass.position: wanted shape (3,), not 1.0"),
-        (POSITION, (1, 2), ValueError, "PointMass.position: wanted shape (3,), not (2,)"),
+        (MASS, 1e40, OverflowError, "1e+40 does not fit into f32"),
+        (MASS, True, TypeError, "wanted f32, not True (bool)"),
+        (MASS, "1", TypeError, "wanted f32, not '1' (str)"),
+        (MASS, [1.0], ValueError, "wanted one f32, not [1.0]"),
+        (HP, 300, OverflowError, "300 does not fit into u8"),
+        (HP, 3.0, TypeError, "wanted u8, not 3.0 (float)"),
+        (HP, Colour.RED, TypeError, "wanted u8, not <Colour.RED: 1> (Colour)"),
+        (TARGET, -1, OverflowError, "wanted entity, not -1"),
+        (TARGET, None, TypeError, "wanted entity, not None (NoneType)"),
+        (ICON, "a", TypeError, "wanted id<Icon>, not 'a' (str)"),
+        (ICON, [1], ValueError, "wanted one id<Icon>, not [1]"),
+        (ALIVE, 1, TypeError, "wanted bool, not 1 (int)"),
+        (LABEL, b"ab", TypeError, "wanted str[4], not b'ab' (bytes)"),
+        (LABEL, "abcde", ValueError, "'abcde' takes 5 bytes of UTF-8, wanted str[4]"),
+        (LABEL, "a\0", ValueError, r"'a\x00' has a NUL, wanted str[4]"),
+        (LABEL, "\ud800", ValueError, r"'\ud800' is not valid UTF-8"),
+        (RAW, "ab", TypeError, "wanted bytes[4], not 'ab' (str)"),
+        (RAW, b"abcde", ValueError, "b'abcde' has 5 bytes, wanted bytes[4]"),
+        (POSITION, 1.0, ValueError, "wanted shape (3,), not 1.0"),
+        (POSITION, (1, 2), ValueError, "wanted shape (3,), not (2,)"),
     ],
 )
 def test_one(field: Field, value: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         field.to_cell(value)
-    assert str(caught.value) == message
+    assert str(caught.value) == f"{field.name}: {message}"
     assert caught.value.__cause__ is None
 
 
@@ -491,12 +483,7 @@ def test_one(field: Field, value: Any, error: type[Exception], message: str) -> 
     ("field", "value", "error", "message"),
     [
         (MASS, [0.0, 1e40], OverflowError, "1e+40 does not fit into f32 (at position 1)"),
-        (
-            MASS,
-            np.array([0.0, -1e40]),
-            OverflowError,
-            "-1e+40 does not fit into f32 (at position 1)",
-        ),
+        (MASS, np.array([0.0, -1e40]), OverflowError, "-1e+40 does not fit into f32 (at position"),
         (MASS, [1, True], TypeError, "wanted f32, not True (bool) (at position 1)"),
         (MASS, [True, 2], TypeError, "wanted f32, not True (bool) (at position 0)"),
         (MASS, np.array([1, True], object), TypeError, "not True (bool) (at position 1)"),
@@ -514,12 +501,7 @@ def test_one(field: Field, value: Any, error: type[Exception], message: str) -> 
         (HP, [1, 2.0], TypeError, "wanted u8, not 2.0 (float) (at position 1)"),
         (HP, [1.0, 2.0], TypeError, "wanted u8, not an array of float64"),
         (HP, np.array([1, 256]), OverflowError, "256 does not fit into u8 (at position 1)"),
-        (
-            HP,
-            [2**64, 1],
-            OverflowError,
-            "18446744073709551616 does not fit into u8 (at position 0)",
-        ),
+        (HP, [10**20, 1], OverflowError, f"{10**20} does not fit into u8 (at position 0)"),
         (TARGET, [2**63, -1], OverflowError, "wanted entity, not -1 (at position 1)"),
         (TARGET, [5, None], TypeError, "wanted entity, not None (NoneType) (at position 1)"),
         (ICON, np.array([1.0, 2.0]), TypeError, "wanted id<Icon>, not an array of float64"),

@@ -186,12 +186,6 @@ def test_packages_do_not_take_others_entities(packages: dict[str, Any]) -> None:
         pickle.loads(saved)
 
 
-def test_what_one_class_has_is_its_own(packages: dict[str, Any]) -> None:
-    methods = {name: package.EntityManager.create for name, package in packages.items()}
-    masks = {name: create.__globals__["ONE_GENERATION"] for name, create in methods.items()}
-    assert masks == {name: 1 << shift for name, shift in SHIFTS.items()}
-    for package in packages.values():
-        for method in (package.EntityManager.alive, package.PlaceManager.lookup):
-            assert method.__globals__["INDEX_MASK"] == package.entities.INDEX_MASK
+def test_methods_of_one_class_share_their_numbers(packages: dict[str, Any]) -> None:
     manager_class = packages["usual"].PlaceManager
     assert manager_class.lookup.__globals__ is manager_class.remove.__globals__

@@ -110,61 +110,58 @@ def members(name: str, old: str, new: str, data: str = "", code: str = "") -> Ca
     return Case(name, USER + ENUM, USER + ENUM.replace(old, new), data, code)
 
 
+def moded(name: str, old: str, new: str, data: str = "", code: str = "") -> Case:
+    """A change of the keys of that enum: they stand from line 7 on."""
+    mode = USER + "---\nenum: Mode\n"
+    return Case(name, f"{mode}{old}\n", f"{mode}{new}\n", data, code)
+
+
+def other_type(name: str, x: str, enums: str, data: str = "", code: str = "") -> Case:
+    """A change of the field's type from an enum to another."""
+    return Case(name, USER + ENUM, component(x=x) + enums, data, code)
+
+
+KIND = "---\nenum: Kind\nvalues: {}\n"
 ENUMS: list[Case] = [
     members("member added", "b: 1", "b: 1, c: 2"),
     members("member renamed", "b: 1", "c: {value: 1, renamed_from: [b]}", code="E951:7"),
-    Case(
-        "member removed",
-        USER + ENUM,
-        USER + "---\nenum: Mode\nvalues: {a: 0}\nremoved: [b]\n",
-        code="E951:7",
-    ),
+    members("member removed", ", b: 1}", "}\nremoved: [b]", code="E951:7"),
     members("member gone", ", b: 1", "", "E901:7", "E951:7"),
     members("member renumbered", "b: 1", "b: 2", code="E952:7"),
     members("stored as another type", "b: 1", "b: 1, c: 300", code="E952:6"),
-    Case(
-        "enum renamed",
-        USER + ENUM,
-        component(x="Kind") + ENUM.replace("Mode", "Kind\nrenamed_from: [Mode]"),
-        code="E951:6",
+    other_type(
+        "enum renamed", "Kind", ENUM.replace("Mode", "Kind\nrenamed_from: [Mode]"), code="E951:6"
     ),
-    Case(
-        "another enum that has all members",
-        USER + ENUM,
-        component(x="Kind") + ENUM + "---\nenum: Kind\nvalues: [z, b, a]\n",
-        code="E952:4",
+    other_type(
+        "another enum that has all members", "Kind", ENUM + KIND.format("[z, b, a]"), code="E952:4"
     ),
-    Case(
-        "another enum that lacks one",
-        USER + ENUM,
-        component(x="Kind") + ENUM + "---\nenum: Kind\nvalues: [z, b]\n",
-        "E902:4",
-        "E952:4",
+    other_type(
+        "another enum that lacks one", "Kind", ENUM + KIND.format("[z, b]"), "E902:4", "E952:4"
     ),
-    Case(
+    moded(
         "flags of an enum",
-        USER + ENUM,
-        USER + ENUM.replace("Mode\n", "Mode\nflags: true\n").replace("a: 0", "a: 2"),
+        "values: {a: 0, b: 1}",
+        "flags: true\nvalues: {a: 2, b: 1}",
         "E903:7",
         "E952:7",
     ),
-    Case(
+    moded(
         "a combination of flags gone",
-        USER + "---\nenum: Mode\nflags: true\nvalues: {a: 1, b: 2, ab: 3, no: 0}\n",
-        USER + "---\nenum: Mode\nflags: true\nvalues: {a: 1, b: 2}\n",
+        "flags: true\nvalues: {a: 1, b: 2, ab: 3, no: 0}",
+        "flags: true\nvalues: {a: 1, b: 2}",
         code="E951:8 E951:8",
     ),
-    Case(
+    moded(
         "a flag gone",
-        USER + "---\nenum: Mode\nflags: true\nvalues: {a: 1, b: 2}\n",
-        USER + "---\nenum: Mode\nflags: true\nvalues: {a: 1}\n",
+        "flags: true\nvalues: {a: 1, b: 2}",
+        "flags: true\nvalues: {a: 1}",
         "E901:8",
         "E951:8",
     ),
     Case(
         "enum gone, with the field", USER + ENUM, component("removed: [x]\n"), code="E951:0 E951:2"
     ),
-    Case("enum to its number", USER + ENUM, component(x="u8") + ENUM, code="E952:4"),
+    other_type("enum to its number", "u8", ENUM, code="E952:4"),
     Case(
         "enum to a smaller number",
         USER + ENUM.replace("b: 1", "b: 300"),

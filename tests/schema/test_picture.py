@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
@@ -132,18 +132,6 @@ def test_what_columns_are() -> None:
     assert crowded["id_slot"] == "ids"
 
 
-def test_the_command_draws_one_or_all(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(SCHEMA.replace(f"{LONG}x", LONG), encoding="utf-8")
-    file = tmp_path / "layout.svg"
-    arguments = ["layout", "--schemas", str(tmp_path), "--svg", str(file)]
-    assert CliRunner().invoke(ecsgen, [*arguments, "Plain"]).exit_code == 0
-    assert "Plain" in texts(ElementTree.parse(file).getroot())
-    assert CliRunner().invoke(ecsgen, arguments).exit_code == 0
-    assert {c.name for c in COMPONENTS} <= set(texts(ElementTree.parse(file).getroot()))
-    result = CliRunner().invoke(ecsgen, [*arguments[:-1], str(tmp_path / "none" / "x.svg")])
-    assert isinstance(result.exception, UsageError)
-
-
 @pytest.mark.parametrize("names", SETS)
 def test_columns_lie_where_the_package_has_them(names: tuple[str, ...]) -> None:
     w = archetypes_package.game.Game()
@@ -167,21 +155,34 @@ def test_the_table_has_every_column() -> None:
     assert chunk_title(MEMBERS.values()) == "Armor + Body + Health + Marked"
 
 
+def layout(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(ecsgen, ["layout", "--schemas", str(folder), *arguments])
+
+
+def test_the_command_draws_one_or_all(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SCHEMA.replace(f"{LONG}x", LONG), encoding="utf-8")
+    file = tmp_path / "layout.svg"
+    assert layout(tmp_path, "--svg", str(file), "Plain").exit_code == 0
+    assert "Plain" in texts(ElementTree.parse(file).getroot())
+    assert layout(tmp_path, "--svg", str(file)).exit_code == 0
+    assert {c.name for c in COMPONENTS} <= set(texts(ElementTree.parse(file).getroot()))
+    result = layout(tmp_path, "--svg", str(tmp_path / "none" / "x.svg"))
+    assert isinstance(result.exception, UsageError)
+
+
 def test_the_command_takes_several_components(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(archetypes_package.SCHEMA, encoding="utf-8")
-    arguments = ["layout", "--schemas", str(tmp_path)]
-    result = CliRunner().invoke(ecsgen, [*arguments, "armor", "Health"])
+    result = layout(tmp_path, "armor", "Health")
     assert result.exit_code == 0
     assert "\nArmor + Health\n" in result.output
     assert "Body" not in result.output
-    every = CliRunner().invoke(ecsgen, arguments).output
+    every = layout(tmp_path).output
     assert "\nArmor + Body + Health + Marked\n" in every
     assert "Plain\n" in every
-    alone = CliRunner().invoke(ecsgen, [*arguments, "Plain"]).output
-    assert "chunk" not in alone
-    wrong = CliRunner().invoke(ecsgen, [*arguments, "Plain", "Helth"])
+    assert "chunk" not in layout(tmp_path, "Plain").output
+    wrong = layout(tmp_path, "Plain", "Helth")
     assert isinstance(wrong.exception, UsageError)
     assert "did you mean 'Health'?" in str(wrong.exception)
     file = tmp_path / "chunk.svg"
-    assert CliRunner().invoke(ecsgen, [*arguments, "Health", "--svg", str(file)]).exit_code == 0
+    assert layout(tmp_path, "Health", "--svg", str(file)).exit_code == 0
     assert "an archetype chunk" in file.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics, format_text, split_lines
-from ecsgen.model import BaseType, Component, Field, FieldType, Mark
+from ecsgen.model import BaseType, Component, Field
 from tests.support.soak import examples
 from tests.support.world_package import checked, load
 
@@ -53,47 +53,6 @@ def test_policies_by_default_and_by_others() -> None:
     assert component("component: A\ngrowth: {reserve: 65}\n").reserve == 128
     loaded = component("component: A\npartition: off\nhierarchy: {orphans: root}\n")
     assert (loaded.partition, loaded.hierarchy) == ("", "root")
-
-
-def test_marks_of_every_key() -> None:
-    text = "lookup: hash\ncomponent: A\nfields:\n  f: {unit: m, type: f32}\n  g: f32\nids: true\n"
-    loaded = component(text)
-    path = loaded.marks[""].path
-    assert path.endswith("/schema.yaml")
-    assert dict(loaded.marks) == {
-        "lookup": Mark(path, 1, 1, 6),
-        "component": Mark(path, 2, 1, 9),
-        "fields": Mark(path, 3, 1, 6),
-        "ids": Mark(path, 6, 1, 3),
-        "": Mark(path, 2, 12, 1),
-    }
-    first, second = loaded.fields
-    assert first.marks == {
-        "": Mark(path, 4, 3, 1),
-        "unit": Mark(path, 4, 7, 4),
-        "type": Mark(path, 4, 16, 4),
-    }
-    assert second.marks == {"": Mark(path, 5, 3, 1), "type": Mark(path, 5, 6, 3)}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("f32", FieldType("f32", BaseType.FLOAT, "f32")),
-        ('"u8[2,3]"', FieldType("u8[2,3]", BaseType.INT, "u8", (2, 3))),
-        ("bool", FieldType("bool", BaseType.BOOL, "bool")),
-        ('"entity[2]"', FieldType("entity[2]", BaseType.ENTITY, "u64", (2,))),
-        ("id<D>", FieldType("id<D>", BaseType.ID, "u64", target="D")),
-        ('"id<C>[4]"', FieldType("id<C>[4]", BaseType.ID, "u64", (4,), target="C")),
-        ("E", FieldType("E", BaseType.ENUM, "u16", target="E")),
-        ('"str[24]"', FieldType("str[24]", BaseType.STR, "", size=24)),
-        ('"bytes[8]"', FieldType("bytes[8]", BaseType.BYTES, "", size=8)),
-        ("object", FieldType("object", BaseType.OBJECT, "")),
-    ],
-)
-def test_field_types(text: str, expected: FieldType) -> None:
-    others = "ids: true\n---\ncomponent: D\nids: true\n---\nenum: E\nvalues: {a: 0, b: 256}\n"
-    assert field(text, others).type == expected
 
 
 @pytest.mark.parametrize(
@@ -149,30 +108,6 @@ def test_enums() -> None:
     assert (rights.flags, rights.scalar, rights.default) == (True, "u8", 0)
     assert everything.values[63] == ("f63", 1 << 63)
     assert everything.scalar == "u64"
-
-
-def test_world() -> None:
-    text = (Path(__file__).parents[1] / "golden/diagnostics/ok/schemas/a.yaml").read_text()
-    loaded = load(text)
-    world = loaded.world
-    assert (world.name, world.index_bits, world.generation_bits) == ("Game", 20, 12)
-    members = {bundle.name: list(bundle.members) for bundle in world.bundles}
-    assert members == {"unit": ["Mover", "Health"], "soldier": ["unit", "Armor"]}
-    assert world.groups == (("bodies", ("Mover", "Static")),)
-    assert world.queries[0].any == ("Health",)
-    assert world.kernels[0].over == "bodies"
-    assert world.kernels[0].args == (("dt", "f32", ""),)
-    assert (world.chunk, world.archetypes) == (16384, ("Armor",))
-    assert {"groups.bodies", "queries", "archetypes", ""} <= set(world.marks)
-    mover = next(component for component in loaded.components if component.name == "Mover")
-    assert mover.kernels[0].steps == ("place += speed * dt",)
-    assert mover.kernels[0].where == "speed.x > 0"
-    assert mover.kernels[0].marks["steps.0"].length == len("place += speed * dt")
-    assert [(reduction.name, reduction.function) for reduction in mover.reductions] == [
-        ("fastest", "max"),
-        ("count_slow", "count"),
-    ]
-    assert mover.reductions[0].expression == "norm(speed)"
 
 
 def test_result_does_not_depend_on_the_place() -> None:
