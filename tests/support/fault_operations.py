@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -133,8 +133,6 @@ def _owned_operations(add: Any, values: dict[str, Any]) -> None:
     )
     add("remove", lambda m: m.remove(ENTITIES[1]))
     add("remove_many", lambda m: m.remove_many(ENTITIES[:11]))
-    add("gc", lambda m: m.gc())
-    add("collect", lambda m: m.collect())
 
 
 def _row_operations(add: Any) -> None:
@@ -144,11 +142,11 @@ def _row_operations(add: Any) -> None:
     add("destroy_many", lambda m: m.destroy_many(_used(m)[3:12:2]))
     add("destroy_many of many", lambda m: m.destroy_many(_used(m)[1:-1:2]))
     add("destroy_many of one", lambda m: m.destroy_many(_used(m)[2:3]))
-    add("clear", lambda m: m.clear())
+    for title in ("gc", "collect", "clear", "shrink_to_fit", "levels"):
+        add(title, methodcaller(title))
     add("sort by key", lambda m: m.sort(np.arange(len(m))[::-1] % 7))
     add("reorder", lambda m: m.reorder(_turned(m)))
     add("reserve", lambda m: m.reserve(m.capacity + 64 if m.capacity < 1000 else 10))
-    add("shrink_to_fit", lambda m: m.shrink_to_fit())
     add("activate", lambda m: m.activate(m.n_active + 1))
     add("deactivate", lambda m: m.deactivate(0))
     add("activate_many", lambda m: m.activate_many(_used(m)[2::2]))
@@ -157,7 +155,6 @@ def _row_operations(add: Any) -> None:
     add("set_parent NIL", lambda m: m.set_parent(_child(m), package.NIL))
     add("set_parent_many", lambda m: m.set_parent_many([1, 5, 7], [_leaf(m), 0, package.NIL]))
     add("set_parent_many NIL", lambda m: m.set_parent_many(_used(m)[1::3], package.NIL))
-    add("levels", lambda m: m.levels())
 
 
 def _turned(m: Any) -> Any:
