@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import pytest
 from ecsgen_testing.drawn_worlds import DrawnWorld
-from ecsgen_testing.kernel_cases import check_reduction, check_table
+from ecsgen_testing.kernel_cases import check_reduction, check_schedule, check_table
 from numpy.random import default_rng
 
 from ecsgen.config import BACKENDS, Backend
+from tests.reference.world_comparison import Match
 from tests.support.interpreted_schemas import (
     IN_LOOPS,
     IN_TURNS,
@@ -29,7 +31,8 @@ from tests.support.interpreted_schemas import (
 from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
-ALL = TOPICS | IN_TURNS | IN_LOOPS
+LANGUAGE = Path(__file__).parents[1] / "language.yaml"
+ALL = TOPICS | IN_TURNS | IN_LOOPS | {"language": LANGUAGE.read_text("utf-8")}
 
 
 # While numba compiles, frames that hold columns wait for the garbage collector.
@@ -45,9 +48,23 @@ def test_kernels(
     check(ALL[topic], f"interpreted_{topic}", backend, kernel, worlds)
 
 
+@pytest.mark.parametrize("name", kernels(TOPICS["rows_of_the_world"]))
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_that_a_call_of_the_world_names(backend: Backend, name: str) -> None:
+    """They run in the order of the call, as `test_kernels` has it of kernels of components."""
+    text = TOPICS["rows_of_the_world"]
+    world, schema = world_of(text, "interpreted_rows_of_the_world", backend), read(text)
+    for seed in range(3):
+        drawn = DrawnWorld(world, schema, [kernel := schema.kernels[name]], default_rng(seed))
+        drawn.add_rows(25)
+        match = Match(drawn.world, text, seed)
+        match.play(name, rows=match.some_rows(kernel, drawn.rng))
+        match.play(name, rows=[])
+
+
 @pytest.mark.parametrize("topic", ALL)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_reductions_and_tables(backend: Backend, topic: str) -> None:
+def test_reductions_tables_and_schedules(backend: Backend, topic: str) -> None:
     world = world_of(ALL[topic], f"interpreted_{topic}", backend)
     schema = read(ALL[topic])
     reductions = [
@@ -57,6 +74,8 @@ def test_reductions_and_tables(backend: Backend, topic: str) -> None:
         check_reduction(world, schema, name, rows, seed)
     for (seed, rows), name in product(WORLDS, schema.tables):
         check_table(world, schema, name, rows, seed)
+    for (seed, rows), name in product(WORLDS, schema.schedules):
+        check_schedule(world, schema, name, rows, seed)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Derived values of rows in tables, of settings, and what they cost; `interpreted/derived.yaml` has
-them in kernels and reductions."""
+"""Costs of derived values, and where they are; `interpreted/derived.yaml` is about what they
+are."""
 
 from __future__ import annotations
 
@@ -14,62 +14,13 @@ from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import checked, load, sources, world_package
 
 SCHEMA = TOPICS["derived"]
-OF_SETTINGS = """\
-component: Ewe
-fields: {energy: f64, told: f64}
-derived: {thin: energy < settings.limit, gap: "norm(settings.wind) - energy"}
-kernels:
-  tell: {steps: ["told = gap if thin else -1"]}
-reductions: {thin_ones: {count: thin}}
----
-world: Farm
-settings: {limit: {type: f64, default: 2}, wind: "f64[2]"}
-kernels:
-  eat:
-    over: Ewe
-    turns: rows
-    where: Ewe.thin
-    steps: [settings.limit -= 1, "settings.wind.x += 3", Ewe.told = Ewe.gap if Ewe.thin else -1]
-records:
-  ewes: {rows: Ewe, fields: [thin, gap]}
-"""
-AFRAID = 1
-COUNT = 300
 
 
-@pytest.fixture(params=BACKENDS)
-def farm(request: pytest.FixtureRequest) -> Any:
-    backend: Backend = request.param
-    world = world_package(SCHEMA, f"derived_{backend}", backend).Farm()
-    rng = np.random.default_rng(3)
-    entities = world.entities.create_many(COUNT)
-    world.sheep.create_many(
-        entities,
-        energy=rng.uniform(0, 12, COUNT),
-        need=rng.uniform(0, 4, COUNT),
-        velocity=rng.normal(0, 1, (COUNT, 2)).astype(np.float32),
-    )
-    return world
-
-
-def test_tables_show_values_and_lines(farm: Any) -> None:
-    energy = farm.sheep.data.energy.copy()
-    hungry = energy < farm.sheep.data.need * 3
-    x, y = farm.sheep.data.velocity.T
-    speed = np.sqrt(x * x + y * y)
-    for table in ("flock", "sheep", "all_sheep", "heap", "both"):
-        getattr(farm.records, table).write()
-    assert [*farm.records.flock.hungry] == [hungry.sum()]
-    assert [*farm.records.flock.fast] == [speed[hungry].max()]
-    for table, rows in (("sheep", hungry), ("all_sheep", np.ones(COUNT, bool))):
-        lines = getattr(farm.records, table)
-        assert lines.energy.tobytes() == energy[rows].tobytes()
-        assert lines.speed.tobytes() == speed[rows].tobytes()
-        assert lines.speed.dtype == np.float32
-        assert [*lines.hungry] == [*hungry[rows]]
-        assert lines.hungry.dtype == bool
-        assert [*lines.mood] == [*np.where(hungry, AFRAID, 0)[rows]]
-    assert len(farm.records.heap.sum) == len(farm.records.both.area) == 0
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_columns_of_tables_have_the_types_of_values(backend: Backend) -> None:
+    farm = world_package(SCHEMA, f"derived_{backend}", backend).Farm()
+    farm.records.sheep.write()
+    assert (farm.records.sheep.speed.dtype, farm.records.sheep.hungry.dtype) == (np.float32, bool)
 
 
 def test_nothing_is_stored_and_no_byte_is_generated_for_what_nobody_reads() -> None:
@@ -105,21 +56,13 @@ def test_limits_of_what_derived_values_grow_to() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_of_settings(backend: Backend) -> None:
-    package: Any = world_package(OF_SETTINGS, f"derived_settings_{backend}", backend)
-    world = package.Farm()
-    world.ewe.create_many(world.entities.create_many(4), energy=[0.5, 1.5, 3, 0])
-    world.settings.wind = 3, 4
-    world.ewe.tell()
-    assert world.ewe.data.told.tolist() == [4.5, 3.5, -1, 5]
-    assert world.ewe.thin_ones() == 3
-    world.records.ewes.write()
-    assert world.records.ewes.gap.tolist() == [4.5, 3.5, 2, 5]
-    world.eat()  # who eats lowers the limit for those after it
-    assert (world.settings.limit, [*world.settings.wind]) == (0, [9, 4])
-    assert world.ewe.data.told.tolist() == [52**0.5 - 0.5, 3.5, -1, -1]
-    alone = package.EweManager(entities := package.EntityManager(), settings=world.settings)
+def test_managers_alone_have_settings_of_a_world(backend: Backend) -> None:
+    text = TOPICS["derived_settings"]
+    package: Any = world_package(text, f"derived_settings_{backend}", backend)
+    settings = package.Farm().settings
+    alone = package.EweManager(entities := package.EntityManager(), settings=settings)
     alone.create(entities.create(), energy=0.9)
+    settings.limit = 0
     assert alone.thin_ones() == 0
-    world.settings.limit = 1
+    settings.limit = 1
     assert alone.thin_ones() == 1

@@ -14,7 +14,7 @@ from ecsgen_testing.reference.values import ROOTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecsgen.config import Backend
+from ecsgen.config import BACKENDS, Backend
 from tests.reference.world_copy import assert_same, mirrored
 from tests.support.kernel_package import (
     Subject,
@@ -27,7 +27,6 @@ from tests.support.kernel_package import (
     write,
 )
 from tests.support.soak import examples
-from tests.support.world_package import world_package
 
 KERNELS = min(60, examples(240))
 
@@ -71,11 +70,15 @@ def judged(subject: Subject, manager: Any, name: str, arguments: dict[str, Any])
 
 
 def relate(manager: Any, rows: int, random: np.random.Generator) -> None:
-    """Give most rows a parent, then deactivate some."""
-    for row in range(1, rows):
-        if random.random() < 0.8:
-            manager.set_parent(row, int(random.integers(0, row)))
-    manager.deactivate_many(random.random(rows) < 0.2)
+    """Give most rows a parent, in some worlds those of a level behind those of the one above, then
+    deactivate some in others."""
+    above = random.integers(0, np.arange(rows), endpoint=True)
+    if random.random() < 0.5:
+        above.sort()
+    for row, parent in enumerate(above.tolist()):
+        if parent < row:
+            manager.set_parent(row, parent)
+    manager.deactivate_many(random.random(rows) < random.choice([0, 0.2]))
 
 
 @settings(deadline=None, max_examples=examples(250), suppress_health_check=[HealthCheck.too_slow])
@@ -103,9 +106,12 @@ def test_loops_are_exact(loops: Subject, number: int, rows: int, seed: int) -> N
     number=st.integers(0, KERNELS // 2 - 1),
     rows=st.sampled_from([0, 1, 2, 9, 30]),
     seed=st.integers(0, 2**32),
+    size=st.sampled_from([1, 2, 4, 16, 1024]),
 )
-def test_parents_come_first(family: Subject, number: int, rows: int, seed: int) -> None:
-    check(family, number, rows, seed)
+def test_parents_come_first(family: Subject, number: int, rows: int, seed: int, size: int) -> None:
+    """Whatever the size of the blocks in which the rows of a level are."""
+    with Tuning.override(block_rows=(size, size)):
+        check(family, number, rows, seed)
 
 
 @pytest.mark.parametrize("number", range(KERNELS))
@@ -192,140 +198,33 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
     judged(large, manager, kernel.name, arguments)
 
 
-FUNCTIONS = (
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "sinh",
-    "cosh",
-    "tanh",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-)
+STEPS = {
+    **{name: f"{name}(x)" for name in ("exp", "sinh", "cosh", "tanh", "sin", "cos", "tan")},
+    **{name: f"{name}(abs(x))" for name in ("log", "log2", "log10")},
+    **{name: f"{name}(part)" for name in ("asin", "acos")},
+    "atan2": "atan2(x, part)",
+    "hypot": "hypot(x, part)",
+    "power": "abs(x) ** 0.3",
+}
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_functions_are_within_four_ulps(backend: Backend) -> None:
-    names = [f"{name}_{scalar}" for name in FUNCTIONS for scalar in ("f32", "f64")]
-    fields = "".join(f"  {name}: {name[-3:]}\n" for name in names)
-    steps = ", ".join(f'"{name} = {name[:-4]}(x_{name[-3:]})"' for name in names)
-    text = f"component: Wave\nfields:\n  x_f32: f32\n  x_f64: f64\n{fields}"
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("scalar", ["f32", "f64"])
+def test_functions_are_within_four_ulps(backend: Backend, scalar: str) -> None:
+    fields = "".join(f"  {name}_: {scalar}\n" for name in STEPS)
+    steps = ", ".join(f'"{name}_ = {step}"' for name, step in STEPS.items())
+    text = f"component: Wave\nfields:\n  x: {scalar}\n  part: {scalar}\n{fields}"
     text += f"kernels:\n  shape: {{steps: [{steps}]}}\n"
-    manager = manager_of(text, f"functions_{backend}", backend)
+    manager = manager_of(text, f"functions_{scalar}_{backend}", backend)
     manager.create_many(manager._entities.create_many(400))
     data = manager.data
-    data.x_f64 = data.x_f32 = np.linspace(0.001, 0.999, 400, dtype=np.float32)
+    data.x, data.part = np.linspace(-80, 80, 400), np.linspace(0.999, -0.999, 400)
     manager.shape()
-    for name in names:
-        results = getattr(data, name)
-        true = ROOTS[name[:-4]](data.x_f64.astype(np.longdouble))
-        error = np.abs(results - true) / np.spacing(np.abs(results))
+    wide = {name: getattr(data, name).astype(np.longdouble) for name in ("x", "part")}
+    for name, step in STEPS.items():
+        results = getattr(data, f"{name}_")
+        error = np.abs(results - eval(step, dict(ROOTS), wide)) / np.spacing(np.abs(results))
         assert error.max() <= 4, name
-
-
-SCHEMA = """
-world: Wood
----
-component: Branch
-hierarchy: {orphans: root}
-partition: {start: active}
-fields:
-  own: f64
-  weight: {type: f32, default: 2.0}
-  place: "f64[2]"
-  turn: {type: "f32[2,2]", split: true}
-  whole: "f32[3,3]"
-kernels:
-  grow:
-    steps:
-      - place += parent.place * 2 + parent.own
-      - own = parent.own + parent.weight * weight
-  spin: {steps: [whole = parent.whole @ whole, turn = parent.turn * 2 + turn]}
-  some: {where: own > 3, steps: [own = parent.own + 1]}
-  every: {rows: all, steps: [weight = parent.weight + 1]}
-"""
-LEVELS_KERNELS = ("grow", "spin", "some", "every")
-
-
-def wood(parents: list[int], idle: list[int]) -> Any:
-    """Return a wood: the parent of each branch, or itself for roots; who is not active."""
-    world = world_package(SCHEMA, "kernel_levels").Wood()
-    draw = np.random.default_rng(len(parents))
-    branches, n = world.branch, len(parents)
-    es = world.spawn(n, branch={"own": np.arange(n), "place": draw.integers(0, 9, (n, 2))})
-    branches.data.whole = draw.integers(-1, 2, (n, 3, 3))
-    for row, turn in enumerate(draw.integers(0, 5, (n, 2, 2)).tolist()):
-        branches.set_turn(row, turn)
-    for row, parent in enumerate(parents):
-        if parent < row:
-            branches.set_parent(row, parent)
-    branches.deactivate_many(branches.lookup_many(es[sorted(set(idle))]))
-    return world
-
-
-def ran(world: Any) -> bytes:
-    for name in LEVELS_KERNELS:
-        getattr(world.branch, name)()
-        getattr(world.branch, name)()
-    columns = (getattr(world.branch.data, name) for name in ("own", "weight", "place", "whole"))
-    turns = [world.branch.turn(row) for row in range(len(world.branch))]
-    return b"".join(column.tobytes() for column in columns) + repr(turns).encode()
-
-
-Forest = st.integers(1, 40).flatmap(
-    lambda n: st.tuples(
-        st.tuples(*(st.integers(0, row) for row in range(n))),
-        st.lists(st.integers(0, n - 1), max_size=3),
-    )
-)
-
-
-@settings(deadline=None)
-@given(Forest, st.sampled_from([1, 2, 4, 16]))
-def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
-    parents, idle = forest
-    first, other = wood(parents, idle), wood(parents, idle)
-    at_once = ran(first)
-    with Tuning.override(block_rows=(size, size)):
-        assert ran(other) == at_once
-
-
-@settings(deadline=None)
-@given(Forest, st.sampled_from([1, 4, 1024]))
-def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
-    parents, idle = sorted(forest[0]), forest[1]
-    first, other = wood(parents, idle), wood(parents, idle)
-    with Tuning.override(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
-        where_they_are = ran(first)
-        patch.setattr("ecsgen_runtime.kernels.levels.rows_to_slice", lambda rows: rows)
-        assert ran(other) == where_they_are
-
-
-def test_children_see_what_their_parents_have_become() -> None:
-    world = wood([0, 0, 1, 2, 2], [])
-    world.branch.every()
-    assert world.branch.data.weight.tolist() == [3.0, 4.0, 5.0, 6.0, 6.0]
-    world.branch.every()
-    assert world.branch.data.weight.tolist() == [3.0, 4.0, 5.0, 6.0, 6.0]
-
-
-def test_parents_that_are_not_active_are_read_as_they_are() -> None:
-    world = wood([0, 0, 1], [1])
-    branches = world.branch
-    e = world.entities
-    branches.data.own = 10
-    branches.some()
-    values_by_index = {e.index(owner): branches.own(branches.lookup(owner)) for owner in branches}
-    assert values_by_index == {0: 1.0, 1: 10.0, 2: 11.0}
-
-
-def test_there_may_be_no_rows() -> None:
-    world = world_package(SCHEMA, "kernel_levels").Wood()
-    assert ran(world) == b"[]"
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])

@@ -1,11 +1,10 @@
-"""Kernels as methods of managers: arguments, rows, locks, kept views, functions, names."""
+"""Kernels as methods of managers: arguments, rows, locks, kept views; `interpreted/names.yaml`
+has names that functions and locals have."""
 
 from __future__ import annotations
 
 import copy
-import math
 import pickle
-import re
 import warnings
 from functools import partial
 from inspect import signature
@@ -15,28 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.config import BACKENDS, Backend
-from tests.support.kernel_package import manager_of
+from ecsgen.config import BACKENDS
 from tests.support.world_package import world_package
 
-FUNCTIONS = (
-    *("exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
-    *("sinh", "cosh", "tanh"),
-)
 SCHEMA = """\
 component: Body
-fields: {x: f32, wide: f64, out: f32, wide_out: f64, place: "f32[3]"}
+fields: {x: f32, place: "f32[3]"}
 kernels:
   move:
     args: {dt: f32, by: "f32[3]", count_: u8, on: bool, mode: Mode}
     where: on
     steps: [place += by * dt * count_, x = x if mode == Mode.idle else 9]
-"""
-KERNEL = '  {0}_: {{steps: ["out = {0}(x)", "wide_out = {0}(wide)"]}}\n'
-REST = """\
-  atan2_: {steps: ["out = atan2(x, 0.5)", "wide_out = atan2(wide, 0.5)"]}
-  hypot_: {steps: ["out = hypot(x, 0.5)", "wide_out = hypot(wide, 0.5)"]}
-  power: {steps: ["out = abs(x) ** 0.3", "wide_out = abs(wide) ** 0.3"]}
 ---
 component: Holey
 lookup: direct
@@ -50,8 +38,7 @@ values: [idle, walk]
 
 @pytest.fixture(scope="module")
 def package() -> ModuleType:
-    text = SCHEMA + "".join(KERNEL.format(name) for name in FUNCTIONS) + REST
-    return world_package(text, "kernels_managed")
+    return world_package(SCHEMA, "kernels_managed")
 
 
 @pytest.fixture
@@ -134,255 +121,6 @@ def test_holes_do_not_warn(package: Any) -> None:
         holey.grow()
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, "atan2", "hypot", "power"])
-def test_functions_are_within_4_ulp(manager: Any, name: str) -> None:
-    limit = 1.0 if name in ("asin", "acos") else 80.0
-    values = np.random.default_rng(3).uniform(-limit, limit, 100)
-    if name.startswith("log"):
-        values = np.abs(values)
-    manager.data.x, manager.data.wide = values, values
-    getattr(manager, name if name == "power" else f"{name}_")()
-    second = (0.5,) if name in ("atan2", "hypot") else ()
-    function = getattr(math, name, abs)
-    for input_name, output_name in (("x", "out"), ("wide", "wide_out")):
-        results = getattr(manager.data, output_name)
-        wanted = [function(float(x), *second) for x in getattr(manager.data, input_name)]
-        exponent = 0.3 if results.dtype == np.float64 else float(np.float32(0.3))
-        if name == "power":
-            wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, input_name)]
-        off = np.abs(results.astype(np.float64) - wanted)
-        assert (off <= 4 * np.spacing(np.abs(results))).all()
-
-
-NAMES_SCHEMA = """\
-component: Dial
-fields: {angle: f32, wide: f64, on: bool, hits: i32}
-kernels:
-  turn:
-    where: "true"
-    args: {by: f32}
-    steps:
-      - part = pi * 2
-      - angle = (angle + by * tau) % tau
-      - wide = part + hits * pi
-      - on = true if angle > pi else on and not false
-reductions: {all_: {count: "true"}, none: {count: "false"}, area: {sum: pi * wide}}
----
-component: Circle
-fields: {pi: i32, tau: f32, sign: f32, hypot: "f32[2]", true: u8}
-kernels:
-  own:
-    args: {trunc: i8}
-    steps:
-      - pi = pi + 1
-      - tau = sign(-tau) * sign
-      - hypot.x = hypot(tau, sign)
-      - false = 3
-      - true = u8(false) * true + u8(trunc(tau)) + u8(trunc)
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_names(backend: Backend) -> None:
-    package = world_package(NAMES_SCHEMA, f"names_{backend}", backend)
-    entities = package.EntityManager()
-    dials = package.DialManager(entities)
-    dials.create_many(entities.create_many(3), angle=[0.0, 1.0, 6.0], hits=[0, 1, 2])
-    dials.turn(0.25)
-    f32 = np.float32
-    turned = [f32(angle) + f32(0.25) * f32(math.tau) for angle in (0.0, 1.0, 6.0)]
-    turned[2] = np.remainder(turned[2], f32(math.tau))
-    assert dials.data.angle.tolist() == turned
-    assert dials.data.wide.tolist() == [math.tau + hits * math.pi for hits in range(3)]
-    assert dials.data.on.tolist() == [False, False, False]
-    assert (dials.all_(), dials.none()) == (3, 0)
-
-    circles = package.CircleManager(entities)
-    circles.create(next(iter(entities)), pi=3, tau=-2.5, sign=4.0, true=5)
-    circles.own(7)
-    assert circles.row(0) == (4, 4.0, 4.0, (float(f32(math.sqrt(32))), 0.0), 26)
-
-
-WORLD = """\
-world: Hearth
-groups: {pair: [Pot, Coal]}
-kernels:
-  heat:
-    over: pair
-    turns: rows
-    args: {heat_kernel: f32, heat_kernel_: f32, heat_chunks: f32}
-    steps: [Pot.warmth += heat_kernel * Coal.glow + heat_kernel_ * heat_chunks]
-  cool:
-    over: pair
-    args: {cool_kernel: f32}
-    steps: [Pot.warmth -= cool_kernel]
----
-component: Pot
-fields: {warmth: f32}
----
-component: Coal
-fields: {glow: f32}
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_arguments_called_like_functions_of_the_world(backend: Backend) -> None:
-    world = world_package(WORLD, f"hearth_{backend}", backend).Hearth()
-    world.spawn(3, pot={"warmth": 1}, coal={"glow": 2})
-    world.heat(3, 4, 5)
-    assert world.pot.data.warmth.tolist() == [27, 27, 27]
-    world.cool(7)
-    assert world.pot.data.warmth.tolist() == [20, 20, 20]
-
-
-REDUCED = """\
-component: Grain
-fields: {mass: f64}
-kernels:
-  each_grow: {args: {grow_kernel: {type: f64, each: true}}, steps: [mass += grow_kernel]}
-  cells: {args: {cells_kernel: f64}, steps: [mass *= cells_kernel]}
-reductions:
-  found: {max: mass, where: mass > 0}
-  matching: {mean: mass, where: mass > 0}
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_reductions_and_kernels_called_like_locals(backend: Backend) -> None:
-    """A function's name is that of no local of the method that calls it."""
-    grains = manager_of(REDUCED, f"grains_{backend}", backend)
-    grains.create_many(grains._entities.create_many(3), mass=[0.0, 1.0, 3.0])
-    assert (grains.found(), grains.matching()) == (3, 2)
-    grains.each_grow([1.0, 1.0, 0.0])
-    grains.cells(2.0, rows=[0, 1, 2])
-    assert grains.data.mass.tolist() == [2, 4, 6]
-
-
-ASKING = """\
-world: Meadow
-queries: {flock: {all: [Bird, Grass]}}
-kernels:
-  crowd:
-    over: flock
-    near: reach
-    args: {reach: f64, radius: f32, bird_rows: f32, hidden: f32, columns: f32, others: f32}
-    steps: [Grass.trodden += count() * radius + bird_rows + hidden + columns + others]
----
-component: Bird
-fields: {at: "f32[2]"}
-space: {field: at}
----
-component: Grass
-fields: {trodden: f32}
-partition: {start: active}
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_arguments_called_like_what_finds_neighbours(backend: Backend) -> None:
-    world = world_package(ASKING, f"meadow_{backend}", backend).Meadow()
-    world.spawn(3, bird={"at": [[0, 0], [1, 0], [9, 0]]}, grass={})
-    world.crowd(2.0, 100, 20, 3, 0.5, 0.25)
-    assert world.grass.data.trodden.tolist() == [123.75, 123.75, 23.75]
-
-
-DYING = """\
-component: Cell
-grid: {shape: [3, 3]}
-fields: {heat: f64}
-kernels:
-  spread: {near: 1, args: {around: f64}, steps: ["heat += around * sum(other.heat)"]}
----
-component: Hen
-fields: {age: f64, chick: entity, other: entity}
----
-world: Coop
-kernels:
-  end:
-    over: Hen
-    args: {commands: f64, living: f64}
-    steps: ["Hen.age += commands", "die(where=Hen.age > living)", "spawn(Hen(age=commands))"]
-  feed:
-    over: Hen
-    args: {led: f64, led2: f64}
-    steps: ["Hen.chick.Hen.age += led", "Hen.other.Hen.age += led2"]
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_arguments_called_like_what_ends_rows_and_finds_others(backend: Backend) -> None:
-    world = world_package(DYING, f"coop_{backend}", backend).Coop()
-    world.cell.data.heat = [0, 0, 0, 0, 1, 0, 0, 0, 0]
-    world.cell.spread(0.5)
-    assert world.cell.data.heat.tolist() == [0.5] * 4 + [1.0] + [0.5] * 4
-    first, other = world.spawn(2, hen={"age": [1, 4]}).tolist()
-    world.hen.data.chick = [other, first]
-    world.hen.data.other = first
-    world.feed(2.0, 0.5)
-    assert world.hen.data.age.tolist() == [4, 6]
-    world.end(1.5, 6.0)
-    assert world.hen.data.age.tolist() == [5.5, 1.5]
-
-
-TABLES = ("patch_axes", "reach", "hare_living", "hare_crowds", "hare_empty", "elk_table", "elk_ids")
-MOVING = """\
-component: Patch
-grid: {shape: [5, 5], wrap: true}
-fields: {heat: f64}
-kernels:
-  warm: {near: 1, turns: rows, args: {reach: f64}, steps: ["heat += reach * sum(other.heat) + 1"]}
----
-component: Hare
-on: cell
-fields: {cell: id<Patch>, food: f64, kin: entity}
----
-component: Elk
-lookup: hash
-fields: {size: f64}
----
-world: Land
-kernels:
-  move:
-    over: Hare
-    turns: rows
-    near: {radius: 1, among: Hare}
-    args: {patch_axes: f64, hare_crowds: f64, hare_empty: f64, elk_table: f64, elk_ids: f64}
-    steps:
-      - "Hare.food += hare_crowds * count()"
-      - "Hare.cell = random_empty(Hare)"
-      - "Hare.kin.Elk.size += elk_table + elk_ids"
-      - "die(where=Hare.food > 30 * patch_axes)"
-      - "spawn(Hare(cell=Hare.cell, food=hare_empty), where=Hare.food > 20)"
-  choose:
-    over: Hare
-    args: {hare_living: f64, hare_empty: f64}
-    steps: ["Hare.kin = choice(Hare)", "Hare.food += hare_living + hare_empty"]
-"""
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_arguments_called_like_tables_of_loops(backend: Backend) -> None:
-    """The results are those of arguments with other names, on numpy."""
-    plain = re.sub("|".join(TABLES), lambda match: f"number{TABLES.index(match[0])}", MOVING)
-    results = []
-    for package in (
-        world_package(MOVING, f"land_tables_{backend}", backend),
-        world_package(plain, "land_plain"),
-    ):
-        world = package.Land()
-        world.patch.data.heat = 1.0
-        cells = [(1 << 32) + k for k in range(5)]
-        world.spawn(5, hare={"cell": cells, "food": [1, 2, 3, 40, 5]}, elk={})
-        world.hare.data.kin = world.hare.data.entity[::-1].copy()
-        world.patch.warm(0.25)
-        world.move(1.5, 0.5, 9.0, 2.0, 4.0)
-        world.choose(8.0, 16.0)
-        hares = world.hare.data
-        results.append([c.tolist() for c in (hares.food, hares.cell, hares.kin)])
-        results[-1] += [world.patch.data.heat.tolist(), world.elk.data.size.tolist()]
-    assert results[0] == results[1]
-
-
 INPUTS_SCHEMA = """\
 component: Body
 fields: {place: "f32[3]", speed: "f32[3]", hits: u8, mode: Mode}
@@ -394,6 +132,7 @@ kernels:
   turn: {args: {to: {type: Mode, each: true}}, steps: [mode = to]}
   drift: {args: {dt: f32}, steps: [place += speed * dt]}
   stray: {steps: ["speed += f32(normal())"]}
+  stray_in_turns: {turns: random, args: {by: f32}, steps: ["speed += f32(normal()) * by"]}
 ---
 component: Spin
 lookup: direct
@@ -430,6 +169,8 @@ groups: {bodies: [Body, Fuel]}
 queries: {spun: {all: [Body, Spin]}, charmed: {all: [Charm, Spell]}}
 archetypes: {components: [Charm, Spell]}
 kernels:
+  rise: {over: Body, args: {by: f32}, steps: ["Body.place.z += by"]}
+  rise_each: {over: Body, args: {by: {type: f32, each: true}}, steps: ["Body.place.z += by"]}
   burn: {over: bodies, args: {by: {type: f32, each: true}}, steps: ["Fuel.left -= by"]}
   aim: {over: bodies, args: {mode: Mode, at: f32}, where: Fuel.left > at, steps: [Body.mode = mode]}
   face: {over: bodies, args: {each: {type: Mode, each: true}}, steps: [Body.mode = each]}
@@ -469,13 +210,14 @@ def w(inputs_package: Any) -> Any:
     ],
 )
 def test_bad_rows_change_nothing(inputs_package: Any, w: Any, rows: Any, error: str) -> None:
-    before = w.body.data.place.copy()
+    before = w.body.data.place.copy(), w.body.data.speed.copy()
     calls = dict(w.body._stream_state.calls)
-    for run in (partial(w.body.drift, 1.0), w.body.stray):
+    kernels = w.body.drift, w.body.stray_in_turns, w.rise
+    for run in (w.body.stray, *(partial(kernel, 1.0) for kernel in kernels)):
         with pytest.raises((TypeError, ValueError, inputs_package.StaleInstanceError)) as raised:
             run(rows=rows)
         assert type(raised.value).__name__ == error or error == "TypeError"
-    assert (w.body.data.place == before).all()
+    assert (np.stack([w.body.data.place, w.body.data.speed]) == before).all()
     assert w.body._stream_state.calls == calls
 
 
@@ -501,11 +243,15 @@ def test_bad_values_change_nothing(w: Any, by: Any, error: type[Exception]) -> N
 def test_values_of_rows_are_as_many_as_these(w: Any) -> None:
     with pytest.raises(ValueError, match=r"wanted shape \(2, 3\)"):
         w.body.push(np.zeros((10, 3)), 0.5, rows=[3, 1])
+    with pytest.raises(ValueError, match=r"rise_each\.by"):
+        w.rise_each([1.0, 2.0], rows=[1, 2, 3])
     w.body.push([(1, 1, 1), (2, 2, 2)], 1.0, rows=[3, 1])
     assert w.body.speed(3) == (2, 3, 4)
     assert w.body.speed(1) == (3, 4, 5)
     w.body.hit([7], rows=np.arange(10) == 4)
     assert w.body.data.hits.tolist() == [0] * 4 + [7] + [0] * 5
+    w.rise(0.5, rows=np.arange(10) == 4)
+    assert w.body.data.place[:, 2].tolist() == [0, 5, 0, 4, 0.5, 0, 0, 0, 0, 0]
     w.body.hit([], rows=[])
     w.body.hit(3, rows=[0])
     assert w.body.hits(0) == 3
@@ -557,7 +303,8 @@ def test_inactive_rows_stay(w: Any, inputs_package: Any) -> None:
 def test_who_reads_parents_takes_no_rows(w: Any) -> None:
     assert "rows" not in signature(type(w.bone).follow).parameters
     assert signature(type(w.bone).lean).parameters["rows"].kind.name == "KEYWORD_ONLY"
-    assert "rows" not in signature(type(w).burn).parameters
+    for kernel in (type(w).burn, type(w).whirl):  # over a group, and over a query
+        assert "rows" not in signature(kernel).parameters
 
 
 def test_holes_are_no_rows(w: Any, inputs_package: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from ecsgen.config import Backend
+from tests.models.random_neighbour_worlds import NearWorlds
 from tests.support.interpreted_schemas import IN_WORLDS, check, kernels
 from tests.support.world_package import world_package
 
@@ -112,6 +114,18 @@ SCHEMA = "---\n".join(
         + of_the_world("birds", "Bird", "lone", "Bird", "Wolf"),
     ]
 )
+
+
+WORLDS = range(*map(int, os.environ.get("ECSGEN_NEAR", "9:12").split(":")))
+"""Random worlds whose kernels ask neighbours: always the same ones, or others."""
+
+
+@pytest.mark.parametrize(("number", "backend"), [*((k, "numpy") for k in WORLDS), (9, "numba")])
+def test_random_worlds(number: int, backend: Backend) -> None:
+    text = NearWorlds(number).text
+    assert "near: " in text
+    for kernel in kernels(text):
+        check(text, f"near_{number}", backend, kernel, worlds=((0, 2), (1, 33)))
 
 
 CASES = [*(("numpy", kernel) for kernel in kernels(SCHEMA))]

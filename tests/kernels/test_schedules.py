@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,14 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from ecsgen_runtime.tables.bulk import Tuning
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from ecsgen_testing.kernel_cases import check_schedule
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
 from tests.support.in_process_pytest import failures
-from tests.support.soak import examples
+from tests.support.reference_schemas import read
 from tests.support.world_package import checked, world_package
 
 COMPONENTS = """\
@@ -119,32 +115,17 @@ KERNELS = (
     "Spin.stir",
     *("Bone.bend", "Bone.follow", "Shot.fly", "Shot.flicker", *OWN),
 )
-SETS: dict[str, Callable[[Any], Any]] = {
-    '{set: settings.gain, to: "1 / max(Body.heaviest(), 1)"}': lambda w: 1
-    / np.maximum(w.body.heaviest(), 1),
-    "{set: settings.limit, to: f32(settings.gain * 9) - f32(settings.calls)}": lambda w: np.clip(
-        np.float32(w.settings.gain * 9) - np.float32(w.settings.calls), 1, 4
-    ),
-    "{set: settings.calls, to: settings.calls // 3 + i32(Body.hit() % 5)}": lambda w: (
-        w.settings.calls // 3 + w.body.hit() % 5
-    ),
-}
-"""Entries that set a setting, and the value that each gives it."""
+SETS = (
+    '{set: settings.gain, to: "1 / max(Body.heaviest(), 1)"}',
+    "{set: settings.limit, to: f32(settings.gain * 9) - f32(settings.calls)}",
+    "{set: settings.calls, to: settings.calls // 3 + i32(Body.hit() % 5)}",
+)
 ALL = [
     "Body.drag, Body.push, Body.drift, Body.bounce, Body.other, Body.again, Body.drift",
     "burn, refill, burn, refill, whirl, unwhirl, whirl, Spin.turn, Spin.halve",
     "Shot.fly, Shot.flicker, Shot.fly, Spin.whole, Spin.stir, Bone.bend, Bone.bend, Bone.follow",
     "wish, wish, Body.cores, Body.cores, Body.drift, Body.each, Body.drift, drift_2",
 ]
-VALUES = {
-    "k": 0.5,
-    "dt": 0.25,
-    "force": (1.0, -2.0, 0.5),
-    "use": (0.5, 2.0),
-    "key": 2.0,
-    "key_1": 0.75,
-    "key_of_row": 0.5,
-}
 
 
 def schedules() -> dict[str, list[str]]:
@@ -181,80 +162,10 @@ def test_to_set_settings_takes_no_time(package: Any) -> None:
     assert not hasattr(package.Game(), "tick")
 
 
-def filled(package: Any, count: int, seed: int) -> Any:
-    """A world in which some entities lack something, so that rows are here and there."""
-    w, random = package.Game(), np.random.default_rng(seed)
-    for module in ("body", "spin", "fuel", "bone"):
-        w.spawn(2, **{module: {}, "charm": {}})
-    w.spawn(count, body={}, spin={}, fuel={}, bone={}, charm={})
-    w.shot.create_many(count)
-    for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
-        for info in manager.FIELDS:
-            if info.name == "far":
-                for part in ("far_x", "far_y"):
-                    column = getattr(manager.data, part)
-                    column[...] = random.standard_normal(column.shape)
-                continue
-            column = getattr(manager.data, info.name)
-            column[...] = (random.standard_normal(column.shape) * 5).astype(column.dtype)
-    w.body.data.mass = np.abs(w.body.data.mass)
-    if count > 3:
-        w.spin.deactivate_many(random.random(w.spin.data.n) < 0.3)
-        w.body.remove_many(list(w.entities)[9::5])
-        rows = np.arange(1, w.bone.data.n)
-        w.bone.set_parent_many(rows, [int(random.integers(0, row)) for row in rows])
-    return w
-
-
-def columns(w: Any) -> dict[str, bytes]:
-    """All cells of a world, and its settings."""
-    columns_by_name = {"settings": repr(w.settings).encode()}
-    for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
-        for column in manager.LAYOUT:
-            columns_by_name[f"{type(manager).__name__}.{column.name}"] = getattr(
-                manager.data, f"_{column.name}_column"
-            )[: manager.data.n].tobytes()
-    lucks = [np.array(chunk.charm.luck) for chunk in w.lucky.chunks()]
-    columns_by_name["luck"] = np.concatenate(lucks).tobytes() if lucks else b""
-    return columns_by_name
-
-
-def call(w: Any, entries: list[str], by: Any) -> None:
-    """Call kernels in order."""
-    for entry in entries:
-        if entry in SETS:
-            setattr(w.settings, re.findall(r"settings\.(\w+), to", entry)[0], SETS[entry](w))
-            continue
-        holder, _, name = entry.rpartition(".")
-        kernel = getattr(getattr(w, holder.lower()) if holder else w, name)
-        names = [name for name in inspect.signature(kernel).parameters if name != "rows"]
-        kernel(**{name: (VALUES | {"by": by})[name] for name in names})
-
-
-def run(w: Any, name: str, by: Any) -> None:
-    """Run a schedule."""
-    names = inspect.signature(getattr(w, name)).parameters
-    getattr(w, name)(**{name: (VALUES | {"by": by})[name] for name in names})
-
-
 @pytest.mark.parametrize("name", SCHEDULES)
-@settings(max_examples=examples(4), deadline=None)
-@given(count=st.sampled_from([0, 1, 40, 1500]), seed=st.integers(0, 2**32 - 1))
-def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -> None:
-    w = filled(package, count, seed)
-    w.seed = seed
-    other = deepcopy(w)
-    by = np.random.default_rng(seed).random(w.body.data.n)
-    with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as monkeypatch:
-        if "numpy" in package.__name__:
-            monkeypatch.setattr(Tuning, "block_rows", (512, 512))
-        for _ in range(2):  # the second one with blocks that are kept
-            run(w, name, by)
-            call(other, SCHEDULES[name], by)
-            assert columns(w) == columns(other)
-            for world in (w, other):
-                world.spawn(70, body={"speed": (1, 2, 3)}, spin={}, fuel={}, bone={})
-            by = np.concatenate([by, np.ones(70)])
+def test_schedules_do_what_their_calls_do(package: Any, name: str) -> None:
+    for seed, rows in enumerate((0, 1, 40, 200)):
+        check_schedule(package.Game, read(schema()), name, rows, seed)
 
 
 def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
@@ -264,24 +175,32 @@ def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
         w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))
 
 
-def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
-    w = filled(package, 40, 1)
-    before, calls = columns(w), dict(w.body._stream_state.calls)
-    by = np.ones(w.body.data.n)
-    wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
+@pytest.mark.parametrize(
+    ("name", "bad", "error"),
+    [
         ("step_0", {"force": (1, 2)}, ValueError),
         ("step_0", {"dt": "a"}, TypeError),
         ("step_1", {"use": 1e400}, ValueError),
-        ("step_3", {"by": by[1:]}, ValueError),
+        ("step_3", {"by": [1] * 39}, ValueError),
         ("step_3", {"by": 1e39}, OverflowError),
-    ]
-    for name, bad, error in wrong:
-        names = inspect.signature(getattr(w, name)).parameters
-        arguments = {key: (VALUES | {"by": by} | bad)[key] for key in names}
-        with pytest.raises(error, match=rf"Game\.{name}\."):
-            getattr(w, name)(**arguments)
-    assert columns(w) == before
-    assert dict(w.body._stream_state.calls) == calls
+    ],
+)
+def test_arguments_are_checked_before_anything_runs(
+    package: Any, name: str, bad: dict[str, Any], error: type[Exception]
+) -> None:
+    w = package.Game()
+    w.spawn(40, body={"speed": 1, "mass": 2}, spin={"angle": 1}, fuel={"left": -1}, charm={})
+
+    def state() -> list[bytes]:
+        columns = [*w.body.data.saved_columns().values(), w.spin.data.angle, w.fuel.data.left]
+        return [np.ascontiguousarray(cells).tobytes() for cells in columns]
+
+    before, calls = state(), dict(w.body._stream_state.calls)
+    values = {"k": 0.5, "dt": 0.25, "force": (1, -2, 0.5), "use": (0.5, 2), "by": [1] * 40} | bad
+    names = inspect.signature(getattr(w, name)).parameters
+    with pytest.raises(error, match=rf"Game\.{name}\."):
+        getattr(w, name)(**{key: values[key] for key in names})
+    assert (state(), dict(w.body._stream_state.calls)) == (before, calls)
 
 
 @pytest.mark.parametrize("radius", [0, -1.0, np.nan, np.inf, 1e-60])
@@ -314,10 +233,31 @@ def test_parameters_come_as_they_first_come_up(package: Any) -> None:
 
 
 def test_says_what_it_does(package: Any) -> None:
-    doc = " ".join((inspect.getdoc(package.Game.step_1) or "").split())
+    doc = says(package.Game.step_1)
     assert "pass 1: burn reads Fuel.left, Body.mass; writes Fuel.left, Fuel.use." in doc
     assert "pass 2: unwhirl reads Body.hits, Spin.angle, Body.place; writes" in doc
     assert "pass 3: Spin.halve reads Spin.angle; writes Spin.angle." in doc
+
+
+def layout(folder: Path, text: str, schedule: str, *more: str) -> str:
+    """Return what `ecsgen layout` prints of a schedule."""
+    (folder / "a.yaml").write_text(text, encoding="utf-8")
+    arguments = ["layout", "--schemas", str(folder), "--schedule", schedule, *more]
+    shown = CliRunner().invoke(ecsgen, arguments, catch_exceptions=False)
+    assert shown.exit_code == 0, shown.output
+    return shown.stdout
+
+
+def picture(folder: Path, text: str, schedule: str) -> str:
+    """Return the text of a schedule's picture."""
+    file = folder / "picture.svg"
+    layout(folder, text, schedule, "--svg", str(file))
+    return file.read_text("utf-8")
+
+
+def says(method: Any) -> str:
+    """Return the docstring of a method, on one line."""
+    return " ".join((inspect.getdoc(method) or "").split())
 
 
 TABLE = """\
@@ -361,22 +301,17 @@ pass  kernel     over  reads       of others  writes    sends to
 
 
 def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(SEEING, encoding="utf-8")
-    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
-    table = CliRunner().invoke(ecsgen, layout).stdout.split("\npass 2:")[0]
+    table = layout(tmp_path, SEEING, "day").split("\npass 2:")[0]
     assert table.split() == SEEN.split()
-    picture = tmp_path / "day.svg"
-    assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
-    text = picture.read_text("utf-8")
+    text = picture(tmp_path, SEEING, "day")
     assert text.count(">sends to ") == 2
     assert text.count(">of others ") == 3
     package = world_package(SEEING, "schedules_seeing")
-    doc = " ".join((inspect.getdoc(package.Hill.day) or "").split())
+    doc = says(package.Hill.day)
     assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in doc
     assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in doc
     assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in doc
-    doc = " ".join((inspect.getdoc(package.AntManager.beg) or "").split())
-    assert "of whom it reads mate" in doc
+    assert "of whom it reads mate" in says(package.AntManager.beg)
 
 
 FATEFUL = """\
@@ -398,14 +333,10 @@ schedule: {day: [live]}
 
 
 def test_who_is_born_and_that_somebody_dies(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(FATEFUL, encoding="utf-8")
-    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
-    table = CliRunner().invoke(ecsgen, layout).stdout
-    assert table.split()[-3:] == ["Sheep.mates", "Sheep", "rows"]
+    assert layout(tmp_path, FATEFUL, "day").split()[-3:] == ["Sheep.mates", "Sheep", "rows"]
     world = world_package(FATEFUL, "schedules_fateful").Farm
-    doc = " ".join((inspect.getdoc(world.day) or "").split())
-    assert "writes Sheep.mates; spawns Sheep; destroys." in doc
-    doc = " ".join((inspect.getdoc(world.live) or "").split())
+    assert "writes Sheep.mates; spawns Sheep; destroys." in says(world.day)
+    doc = says(world.live)
     assert "within 1; asks neighbours within 9; of these it reads Sheep.energy; destroys;" in doc
     assert "structural" not in doc
 
@@ -421,16 +352,12 @@ schedule: {day: [{run: Body.grow, every: 7, from: 3}, tick]}
 
 
 def test_at_which_ticks_a_kernel_happens(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(TIMED, encoding="utf-8")
-    layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
-    _, heading, *lines = CliRunner().invoke(ecsgen, layout).stdout.splitlines()
+    _, heading, *lines = layout(tmp_path, TIMED, "day").splitlines()
     column = heading.index("at ticks")
     assert [line[column : column + 8].rstrip() for line in lines[:2]] == ["3, 10, …", ""]
-    picture = tmp_path / "day.svg"
-    assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
-    assert picture.read_text("utf-8").count(">at ticks 3, 10, …<") == 1
+    assert picture(tmp_path, TIMED, "day").count(">at ticks 3, 10, …<") == 1
     world = world_package(TIMED, "schedules_timed").Pond
-    assert "Body.grow (at ticks 3, 10, …) reads" in (inspect.getdoc(world.day) or "")
+    assert "Body.grow (at ticks 3, 10, …) reads" in says(world.day)
 
 
 CHOSEN = """\
@@ -447,14 +374,6 @@ schedule: {day: [Body.become, turn]}
 """
 
 
-def test_tests_of_schedules_give_members_of_enums(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(CHOSEN, encoding="utf-8")
-    folder = tmp_path / "schedules_chosen"
-    built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(folder)])
-    assert built.exit_code == 0, built.output
-    assert failures(tmp_path, folder / "tests" / "test_world.py", "-k", "Schedule") == []
-
-
 ALIKE = """\
 component: Body
 fields: {heat: f32}
@@ -467,7 +386,7 @@ schedule: {day: [warm, cool]}
 """
 
 
-def test_locals_called_like_arguments_of_other_kernels(tmp_path: Path) -> None:
+def test_locals_called_like_arguments_of_other_kernels() -> None:
     """They are variables of their own, as mypy wants them."""
     world = world_package(ALIKE, "schedules_alike").Pond()
     world.spawn(2)
@@ -480,21 +399,13 @@ def test_locals_called_like_arguments_of_other_kernels(tmp_path: Path) -> None:
 
 
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(schema(), encoding="utf-8")
-    layout = ["layout", "--schemas", str(tmp_path), "--schedule"]
-    shown = CliRunner().invoke(ecsgen, [*layout, "step_2"])
-    assert shown.exit_code == 0
-    assert shown.stdout.split() == TABLE.split()
-    picture = tmp_path / "step.svg"
-    drawn = CliRunner().invoke(ecsgen, [*layout, "step_1", "--svg", str(picture)])
-    assert drawn.exit_code == 0, drawn.output
-    text = picture.read_text("utf-8")
+    assert layout(tmp_path, schema(), "step_2").split() == TABLE.split()
+    text = picture(tmp_path, schema(), "step_1")
     assert text.count(">pass ") == 3
     assert text.count("<polygon") == 9
-    for bad, message in (("stp_1", "did you mean 'step_1'?"), ("step_1", "")):
-        wrong = CliRunner().invoke(ecsgen, [*layout, bad, *(["Body"] if not message else [])])
-        assert isinstance(wrong.exception, UsageError)
-        assert message in str(wrong.exception)
+    for bad, message in ((["stp_1"], "did you mean 'step_1'?"), (["step_1", "Body"], "")):
+        with pytest.raises(UsageError, match=re.escape(message)):
+            layout(tmp_path, schema(), *bad)
 
 
 REPEATED = """\
@@ -581,25 +492,21 @@ def test_kernels_of_an_entry_share_passes_with_each_other_alone(nodes: Any) -> N
 
 
 def test_layout_and_docstring_say_how_often(tmp_path: Path, nodes: Any) -> None:
-    (tmp_path / "a.yaml").write_text(REPEATED, encoding="utf-8")
-    layout = ["layout", "--schemas", str(tmp_path), "--schedule"]
-    shown = CliRunner().invoke(ecsgen, [*layout, "thrice"]).stdout.splitlines()
+    shown = layout(tmp_path, REPEATED, "thrice").splitlines()
     column = shown[1].index("again")
     assert [line[column : column + 7].strip() for line in shown[2:5]] == ["", "3 times", ""]
     assert shown[5:] == ["pass 2: Node.fall runs 3 times", "pass 3: Node.fall runs 3 times"]
-    picture = tmp_path / "stop.svg"
-    assert CliRunner().invoke(ecsgen, [*layout, "stop", "--svg", str(picture)]).exit_code == 0
-    text = picture.read_text("utf-8")
-    assert (
-        text.count(">at ticks 0, 2, …<") == text.count(">while Node.mean_k, at most 2 times<") == 2
-    )
-    doc = " ".join((inspect.getdoc(nodes.Game.stop) or "").split())
-    assert "Node.fall (at ticks 0, 2, …; while Node.mean_k, at most 2 times) reads" in doc
+    text = picture(tmp_path, REPEATED, "stop")
+    for words in (">at ticks 0, 2, …<", ">while Node.mean_k, at most 2 times<"):
+        assert text.count(words) == 2
+    how = "Node.fall (at ticks 0, 2, …; while Node.mean_k, at most 2 times) reads"
+    assert how in says(nodes.Game.stop)
 
 
-def test_generated_tests_of_schedules_run_entries_again(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(REPEATED, encoding="utf-8")
-    folder = tmp_path / "schedules_again"
+@pytest.mark.parametrize("text", [CHOSEN, REPEATED], ids=["members_of_enums", "again_and_again"])
+def test_generated_tests_of_schedules_pass(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    folder = tmp_path / f"schedules_of_{len(text)}"
     built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(folder)])
     assert built.exit_code == 0, built.output
     assert failures(tmp_path, folder / "tests" / "test_world.py", "-k", "Schedule") == []

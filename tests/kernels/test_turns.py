@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import StaleInstanceError
 
 from ecsgen.config import BACKENDS, Backend
-from tests.support.interpreted_schemas import IN_WORLDS, check, kernels, world_of
+from tests.support.interpreted_schemas import IN_WORLDS, check, kernels
 from tests.support.referred_components import OTHERS
 
 STEPS = """\
@@ -91,33 +89,11 @@ kernels:
 )
 
 
-@pytest.fixture(params=BACKENDS)
-def world(request: pytest.FixtureRequest) -> Any:
-    """A world in which nodes lead to each other."""
-    backend: Backend = request.param
-    world = world_of(SCHEMA, "turns", backend)()
-    random = np.random.default_rng(3)
-    world.node.create_many(world.entities.create_many(40), value=random.normal(size=40))
-    world.node.data.after = random.permutation(world.node.id_of_many(range(40)))
-    return world
-
-
 @IN_WORLDS
 @pytest.mark.parametrize("kernel", kernels(SCHEMA))
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels(backend: Backend, kernel: str, worlds: Sequence[tuple[int, int]]) -> None:
     check(SCHEMA, "turns", backend, kernel, worlds)
-
-
-def test_rows_that_are_not_there_change_nothing(world: Any) -> None:
-    before = world.node.data.value.tobytes()
-    for rows in ([0, 0], [len(world.node)], [-1]):
-        with pytest.raises(StaleInstanceError):
-            world.node.shuffled(rows=rows)
-        with pytest.raises(StaleInstanceError):
-            world.node.in_order(np.zeros(len(rows)), rows=rows)
-    assert world.node.data.value.tobytes() == before
-    assert world.node._stream_state.calls == {}
 
 
 def _unmixed(word: int) -> int:

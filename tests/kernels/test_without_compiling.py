@@ -17,7 +17,6 @@ TESTS = (
     "grids/test_commands_both_ways.py::test_many_generations",
     "grids/test_time.py",
     "reference/test_random_lives.py",
-    "kernels/test_asked_options.py",
     "kernels/test_chunk_kernels.py::test_after_any_change",
     "kernels/test_kernel_draws.py::test_both_backends_give_the_same_bits",
     "kernels/test_kernels_edges.py",
