@@ -1,4 +1,5 @@
-"""Bits of integers and flags in kernels, against Python's integers, in blocks and in loops."""
+"""Bits of integers in kernels, against Python's integers, in blocks and in loops;
+`interpreted/bits.yaml` has those of flags."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ MIXED = "(~a & 3 | b << 1) + 1 ^ (a >> 2) * 2 - ~b"
 NUMBERS = (0, 1, 2, 5, 127, 128, 255, 40_000, 2**31, 2**32 - 1, 2**63 - 1, 2**63, -1, -2, -128)
 
 
-def _both(name: str, steps: str, keys: str = "") -> str:
+def _both(name: str, steps: str) -> str:
     """Return a kernel, and the same one in a loop."""
     loop = "".join(f"        {line}\n" for line in steps.split("\n"))
     flat = "".join(f"      {line}\n" for line in steps.split("\n"))
     return (
-        f"  {name}:\n{keys}    steps: |\n{flat}"
-        f"  {name}_looped:\n{keys}    steps: |\n      for i in range(1):\n{loop}"
+        f"  {name}:\n    steps: |\n{flat}"
+        f"  {name}_looped:\n    steps: |\n      for i in range(1):\n{loop}"
     )
 
 
@@ -105,55 +106,3 @@ def test_integers_have_the_bits_of_pythons(game: Any, left: str, right: str, for
     assert data.inverse.tolist() == [_cut(_cut(~a, left), common) for a, _ in pairs]
     assert data.pairs.tolist() == [[_cut(~a, left), _cut(~b, left)] for a, b in pairs]
     assert data.mixed.tolist() == [_mixed(a, b, left, right) for a, b in pairs]
-
-
-FLAGS = (
-    """\
-enum: Caps
-flags: true
-values: {swim: 1, fly: 4, both: 5, run: 16}
----
-component: Body
-fields: {caps: Caps, other: Caps, many: "Caps[3]", held: bool, missing: bool, all_of: "bool[3]"}
-kernels:
-"""
-    + _both("join", "caps = caps | Caps.swim\nother |= Caps.swim | Caps.run")
-    + _both("leave", "caps &= ~Caps.fly\nother = ~other")
-    + _both("flip", "caps ^= other\nmany = many ^ Caps.fly")
-    + _both("ask", "held = Caps.both in caps\nmissing = other not in caps\nall_of = other in many")
-    + _both("choose", "caps = Caps.run", "    where: Caps.swim in caps and Caps.fly not in caps\n")
-)
-
-
-@pytest.mark.parametrize("form", ["", "_looped"])
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_flags_combine_and_hold_others(backend: Any, form: str) -> None:
-    package = world_package("world: Game\n---\n" + FLAGS, f"flags_{backend}", backend)
-    entities, random = package.EntityManager(), np.random.default_rng(3)
-    bodies = package.BodyManager(entities)
-    bodies.create_many(entities.create_many(400))
-    data = bodies.data
-    members = np.array([0, 1, 4, 5, 16, 17, 20, 21, 2, 255], np.uint8)
-    for column in (data.caps, data.other, data.many):
-        column[...] = random.choice(members, column.shape)
-
-    def call(name: str) -> tuple[Any, Any, Any]:
-        before = data.caps.copy(), data.other.copy(), data.many.copy()
-        getattr(bodies, name + form)()
-        return before
-
-    caps, other, many = call("ask")
-    np.testing.assert_array_equal(data.held, caps & 5 == 5)
-    np.testing.assert_array_equal(data.missing, caps & other != other)
-    np.testing.assert_array_equal(data.all_of, many & other[:, None] == other[:, None])
-    caps, other, _ = call("join")
-    np.testing.assert_array_equal(data.caps, caps | 1)
-    np.testing.assert_array_equal(data.other, other | 17)
-    caps, other, many = call("flip")
-    np.testing.assert_array_equal(data.caps, caps ^ other)
-    np.testing.assert_array_equal(data.many, many ^ 4)
-    caps, _, _ = call("choose")
-    np.testing.assert_array_equal(data.caps, np.where((caps & 5) == 1, 16, caps))
-    caps, other, _ = call("leave")
-    np.testing.assert_array_equal(data.caps, caps & 17)
-    np.testing.assert_array_equal(data.other, ~other & 21)

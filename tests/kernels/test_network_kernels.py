@@ -18,29 +18,6 @@ def _package(backend: Backend) -> Any:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_links_are_those_of_the_moment(backend: Backend) -> None:
-    world = _package(backend).World()
-    es = world.entities.create_many(4)
-    world.person.create_many(es, x=[1.0, 2.0, 4.0, 8.0])
-    world.knows.create_many(3, a=es[[0, 0, 1]], b=es[[1, 1, 2]])
-
-    def sums() -> list[float]:
-        world.sum_up()
-        return [float(x) for x in world.person.data.far]
-
-    assert sums() == [4.0, 6.0, 2.0, 0.0]
-    world.knows.set_b(0, int(es[3]))
-    assert sums() == [10.0, 5.0, 2.0, 1.0]
-    world.knows.data.trust[0] = 0.5
-    assert sums() == [6.0, 5.0, 2.0, 0.5]
-    world.entities.destroy(int(es[2]))
-    assert sums()[:2] == [6.0, 1.0]
-    world.person.sort("x")
-    world.knows.destroy(0)
-    assert sums()[:2] == [2.0, 1.0]
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_what_kernels_write_to_ends_is_seen_by_the_next(backend: Backend) -> None:
     world = _package(backend).World()
     es = world.entities.create_many(3)

@@ -403,9 +403,10 @@ def test_layout_shows_a_schedule(tmp_path: Path) -> None:
     text = picture(tmp_path, schema(), "step_1")
     assert text.count(">pass ") == 3
     assert text.count("<polygon") == 9
-    for bad, message in ((["stp_1"], "did you mean 'step_1'?"), (["step_1", "Body"], "")):
+    wrong = {"stp_1": "did you mean 'step_1'?", "step_1 Body": "leave out their names"}
+    for bad, message in wrong.items():
         with pytest.raises(UsageError, match=re.escape(message)):
-            layout(tmp_path, schema(), *bad)
+            layout(tmp_path, schema(), *bad.split())
 
 
 REPEATED = """\
