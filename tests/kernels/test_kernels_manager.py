@@ -392,3 +392,5 @@ def test_enums_are_arguments_of_the_world(inputs_package: Any, w: Any) -> None:
     assert w.body.data.mode.tolist() == [1] * 10
     with pytest.raises(ValueError, match=r"Game\.aim\.mode: 2 is no member of Mode"):
         w.aim(2, 0.5)
+    with pytest.raises(OverflowError, match=r"Game\.aim\.at"):
+        w.aim(walk, 1e39)

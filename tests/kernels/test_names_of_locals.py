@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
-import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.kernels.operations import AGGREGATES, CONSTANTS, FUNCTIONS
 from ecsgen.schema.names import FIELD_NAMES
-from tests.support.world_package import checked, load, sources, world_package
+from tests.support.interpreted_schemas import check, kernels
+from tests.support.world_package import checked, load, sources
 
 WORDS = {word for words in FIELD_NAMES.values() for word in words} | {"np", "list", "range", "tick"}
 FREE = sorted((WORDS | {*FUNCTIONS, *AGGREGATES, *CONSTANTS}) - {"entity", "settings"})
@@ -28,7 +27,7 @@ STEPS = {
 KEYS = {"blocks": "args: {dt: f64}", "loop": "args: {dt: f64}, turns: rows", "send": "over: Node"}
 
 
-def kernels(number: int, names: list[str], *which: str) -> str:
+def texts(number: int, names: list[str], *which: str) -> str:
     """Return kernels with locals of all these names."""
     text = ""
     for kernel in which:
@@ -42,18 +41,9 @@ def schema_with(groups: list[list[str]]) -> str:
     fields = "{x: f64, y: f64, z: f64, v: 'f32[2]', friend: entity}"
     text = f"component: Node\nids: true\npartition: {{start: active}}\nfields: {fields}\nkernels:\n"
     for number, names in enumerate(groups):
-        text += kernels(number, names, "blocks", "follow", "loop", "count")
+        text += texts(number, names, "blocks", "follow", "loop", "count")
     text += "---\nworld: Play\nkernels:\n"
-    return text + "".join(kernels(number, names, "send") for number, names in enumerate(groups))
-
-
-def filled(world: Any) -> Any:
-    entities = world.entities.create_many(6)
-    friends = np.roll(entities, 1)
-    x = np.arange(6.0)
-    v = np.full((6, 2), 2, np.float32)
-    world.node.create_many(entities, x=x, v=v, friend=friends)
-    return world.node
+    return text + "".join(texts(number, names, "send") for number, names in enumerate(groups))
 
 
 @pytest.mark.parametrize(
@@ -66,31 +56,9 @@ def filled(world: Any) -> Any:
 def test_locals_have_names_of_managers_columns_and_functions(
     backend: Backend, groups: list[list[str]]
 ) -> None:
-    name = f"names_of_locals_{backend}_{len(groups)}"
-    package = world_package(schema_with(groups), name, backend)
-    x = np.arange(6.0)
-    length = np.float64(np.sqrt(np.float32(8)))
-    for number, names in enumerate(groups):
-        nodes = filled(package.Play())
-        getattr(nodes, f"blocks_{number}")(0.5)
-        assert [*nodes.data.x] == [*(x / 2)], names
-        expected = np.where(x / 2 > 1, np.maximum(length, x / 2 + 1), 0.0)
-        assert [*nodes.data.y] == [*expected], names
-        nodes = filled(package.Play())
-        getattr(nodes, f"follow_{number}")()
-        assert [*nodes.data.y] == [*np.roll(x, 1)], names
-        assert [*nodes.data.z] == [*np.roll(x, -1) * len(names)], names
-        nodes = filled(package.Play())
-        getattr(nodes, f"loop_{number}")(0.5)
-        expected = np.maximum(x / 2 + 3, np.minimum(x, 2))
-        assert [*nodes.data.y] == [*expected], names
-        getattr(nodes, f"count_{number}")()
-        assert [*nodes.data.y] == [*(expected + 3 * len(names))], names
-        world = package.Play()
-        nodes = filled(world)
-        getattr(world, f"send_{number}")()
-        world.collect()
-        assert sorted(nodes.data.x) == [0.0, 1.0], names
+    text = schema_with(groups)
+    for kernel in kernels(text):
+        check(text, f"names_of_locals_{len(groups)}", backend, kernel, worlds=((0, 9),))
 
 
 def test_blocks_give_each_variable_one_meaning() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,52 +49,12 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return backend_name
 
 
-def state(world: Any) -> list[Any]:
-    speed = world.speed.data
-    return [
-        *(world.place.data.at.tolist(), world.place.data.far.tolist()),
-        *(speed.way_x.tolist(), speed.way_y.tolist(), speed.way_z.tolist()),
-        *(speed.turn.tolist(), speed.hits.tolist(), world.position.data.value.tolist()),
-    ]
-
-
-def test_arguments_are_checked(backend: Backend) -> None:
-    world = filled(3, 0, backend)
-    before = state(world)
-    with pytest.raises(TypeError, match=r"Game\.move\.dt"):
-        world.move("fast", 1.0)
-    with pytest.raises(TypeError):
-        world.move(True, 1.0)
-    with pytest.raises(OverflowError):
-        world.drift(1e39)
-    assert state(world) == before
-
-
 def test_no_view_is_kept(backend: Backend, recwarn: pytest.WarningsRecorder) -> None:
     world = filled(64, 0, backend)
     world.drift(0.1)
     world.move(0.1, 1.0)
     world.spawn(100, position={}, velocity={}, place={}, speed={})
     assert not list(recwarn)
-
-
-@pytest.mark.parametrize("name", ["position", "velocity", "place", "speed"])
-@pytest.mark.parametrize("change", ["reserve", "shrink_to_fit"])
-def test_after_a_buffer_moved(name: str, change: str, backend: Backend) -> None:
-    """Rows and their number stay: only the buffer is another one."""
-    world, twin = filled(64, 1, backend), filled(64, 1, backend)
-    for each in (world, twin):
-        for manager in (each.position, each.velocity, each.place, each.speed):
-            manager.reserve(1000)
-    world.drift(0.1)
-    world.move(0.1, 1.0)
-    twin.drift(0.1)
-    twin.move(0.1, 1.0)
-    getattr(getattr(world, name), change)(*([2000] if change == "reserve" else []))
-    for each in (world, twin, deepcopy(twin)):
-        each.drift(0.5)
-        each.move(0.5, 1.0)
-        assert state(each) == state(world)
 
 
 def test_blocks_are_kept_until_something_moves() -> None:
@@ -133,22 +92,6 @@ def test_memory_that_was_given_back_is_not_counted() -> None:
     assert world.place.nbytes == before
 
 
-def test_arguments_of_any_name(backend: Backend) -> None:
-    """Those that have the names of what the method has, too."""
-    names = ["found", "blocks", "where", "i", "position_row", "position_rows", "position_j", "t"]
-    text = "world: W\nqueries: {all_of: {all: [Position]}}\nkernels:\n  push:\n    over: all_of\n"
-    text += f"    args: {{{', '.join(f'{name}: f32' for name in names)}}}\n"
-    text += f"    steps: ['Position.x += {' + '.join(names)}']\n"
-    text += "---\ncomponent: Position\nfields: {x: f32}\n"
-    world = world_package(text, f"world_names_{backend}", backend).W()
-    es = world.spawn(9, position={})
-    world.push(*(2.0**power for power in range(len(names))))
-    world.position.remove_many(es[::2])
-    world.position.reorder([1, 0, 2, 3])
-    world.push(*(2.0**power for power in range(len(names))))
-    assert world.position.data.x.tolist() == [2 * (2.0 ** len(names) - 1)] * 4
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_numbers_that_overflow(seed: int, backend: Backend) -> None:
     """They warn as numpy does, and compiled not at all; the numbers are the same."""
@@ -184,19 +127,11 @@ def game(request: pytest.FixtureRequest) -> Any:
     )
 
 
-def test_handles_as_arguments(game: Any) -> None:
+def test_arguments_that_are_no_handles(game: Any) -> None:
     world = game.Game()
-    es = world.spawn(3, effect={})
-    sprite = world.sprite.create()
-    world.aim(es[1], np.uint64(sprite), [0, 2**64 - 1])
-    assert world.effect.data.bearer.tolist() == [es[1], 0, es[1]]
-    assert world.effect.data.sprite.tolist() == [sprite, 0, sprite]
-    assert world.effect.data.last.tolist() == [2**64 - 1, 0, 2**64 - 1]
-    world.effect.own(int(es[2]))
-    assert world.effect.data.left.tolist() == [0, 0, 1]
     for wrong, error in ((2**64, OverflowError), (-1, OverflowError), (1.0, TypeError)):
         with pytest.raises(error, match="aim"):
-            world.aim(wrong, sprite, [0, 0])
+            world.aim(wrong, 0, [0, 0])
         with pytest.raises(error, match="aim"):
             world.aim(0, wrong, [0, 0])
 
