@@ -38,10 +38,20 @@ release: true
 hierarchy: {orphans: destroy}
 fields: {e: f64}
 ---
-component: Branch
-ring: 5
+component: Twig
+ring: 4
 hierarchy: {orphans: destroy}
 fields: {f: f64}
+---
+component: Leaf
+ring: 4
+hierarchy: {orphans: die}
+---
+component: Acorn
+fields: {g: f64}
+---
+component: Bell
+destroy: callback
 ---
 component: Exact
 ring: 64
@@ -54,6 +64,7 @@ ring: 64
 fields: {g: f64}
 ---
 world: Rings
+entity: {min_free: 0}
 groups: {pair: [Line, Near]}
 """
 
@@ -63,22 +74,25 @@ def package() -> ModuleType:
     return world_package(SCHEMA, "rings")
 
 
+@pytest.fixture
+def world(package: ModuleType) -> Any:
+    return package.Rings()
+
+
 @pytest.mark.parametrize("spawns", [True, False])
-def test_all_that_are_too_many_go_at_once(package: ModuleType, spawns: bool) -> None:
-    """The next oldest ones, too, though the descendants of the first would make room for all."""
-    world = package.Rings()
-    m = world.branch
-    m.create_many(world.entities.create_many(5), f=range(5))
-    m.set_parent(4, 0)
+def test_all_that_are_too_many_go_at_once(world: Any, spawns: bool) -> None:
+    """The next oldest one, too, though the descendant of the first would make room for all."""
+    m = world.twig
+    m.create_many(world.entities.create_many(4), f=range(4))
+    m.set_parent(3, 0)
     if spawns:
-        world.spawn(2, branch={"f": [10.0, 11.0]})
+        world.spawn(2, twig={"f": [10.0, 11.0]})
     else:
         m.create_many(world.entities.create_many(2), f=[10, 11])
-    assert m.data.f[m.by_age()].tolist() == [2, 3, 10, 11]
+    assert m.data.f[m.by_age()].tolist() == [2, 10, 11]
 
 
-def test_a_spawn_evicts_the_oldest(package: ModuleType) -> None:
-    world = package.Rings()
+def test_a_spawn_evicts_the_oldest(world: Any) -> None:
     old = world.spawn(3, crowd={})
     new = world.spawn(2, crowd={}, line={})
     assert list(world.crowd.data.entity[world.crowd.by_age()]) == [*old[1:], *new]
@@ -86,8 +100,7 @@ def test_a_spawn_evicts_the_oldest(package: ModuleType) -> None:
     assert list(world.line) == new.tolist()
 
 
-def test_a_spawn_of_too_many_creates_nothing(package: ModuleType) -> None:
-    world = package.Rings()
+def test_a_spawn_of_too_many_creates_nothing(world: Any) -> None:
     world.spawn(3, crowd={}, line={})
     before = [(m.version, m.capacity) for m in (world.crowd, world.line, world.trail)]
     with pytest.raises(MemoryError, match="LineManager: 4 instances"):
@@ -96,8 +109,7 @@ def test_a_spawn_of_too_many_creates_nothing(package: ModuleType) -> None:
     assert len(world.entities) == 3
 
 
-def test_callbacks_may_fill_a_ring_that_has_made_room(package: ModuleType) -> None:
-    world = package.Rings()
+def test_callbacks_may_fill_a_ring_that_has_made_room(world: Any) -> None:
     world.spawn(4, crowd={})
     others = world.spawn(3)
     lines = world.line
@@ -108,8 +120,7 @@ def test_callbacks_may_fill_a_ring_that_has_made_room(package: ModuleType) -> No
     assert len(world.crowd) == 4
 
 
-def test_rows_of_a_group_make_room(package: ModuleType) -> None:
-    world = package.Rings()
+def test_rows_of_a_group_make_room(world: Any) -> None:
     es = world.spawn(3, line={"b": [0, 1, 2]}, near={"c": [0, 1, 2]})
     (new,) = world.spawn(1)
     row = world.near.create(new, c=3.0)
@@ -120,8 +131,7 @@ def test_rows_of_a_group_make_room(package: ModuleType) -> None:
     assert world.line.data.entity.tolist() == world.near.data.entity.tolist()
 
 
-def test_an_entity_may_drive_itself_out(package: ModuleType) -> None:
-    world = package.Rings()
+def test_an_entity_may_drive_itself_out(world: Any) -> None:
     first, other = world.spawn(2).tolist()
     trail = world.trail
     trail.create_many([first, other, first], d=[0, 1, 2])
@@ -181,8 +191,7 @@ def test_a_ring_that_is_nearly_full_does_not_grow(package: ModuleType, count: in
     assert (len(loop), loop.capacity) == (64, 64)
 
 
-def test_a_ring_as_large_as_its_reserve(package: ModuleType) -> None:
-    world = package.Rings()
+def test_a_ring_as_large_as_its_reserve(world: Any) -> None:
     es = world.spawn(64, exact={})
     buffer = world.exact.data.buffer
     (new,) = world.spawn(1)
@@ -193,39 +202,12 @@ def test_a_ring_as_large_as_its_reserve(package: ModuleType) -> None:
     assert world.exact.data.buffer is buffer
 
 
-def test_a_ring_that_doubles_does_not_outgrow_itself(package: ModuleType) -> None:
-    world = package.Rings()
+def test_a_ring_that_doubles_does_not_outgrow_itself(world: Any) -> None:
     line = world.line
     for _ in range(100):
         world.spawn(3, line={})
     line.create_many(world.spawn(3))
     assert (len(line), line.capacity) == (3, 64)
-
-
-REFUSED = """
-component: Twig
-ring: 4
-hierarchy: {orphans: destroy}
-fields: {f: f64}
----
-component: Leaf
-ring: 4
-hierarchy: {orphans: die}
----
-component: Acorn
-fields: {g: f64}
----
-component: Bell
-destroy: callback
----
-world: Rings
-entity: {min_free: 0}
-"""
-
-
-@pytest.fixture(scope="module")
-def refusing() -> ModuleType:
-    return world_package(REFUSED, "rings_refused")
 
 
 def heirs(world: Any, es: Any) -> Any:
@@ -239,8 +221,7 @@ def state(manager: Any) -> tuple[Any, ...]:
     return list(manager), manager.by_age().tolist(), parents, manager.version
 
 
-def test_a_parent_that_would_go(refusing: ModuleType) -> None:
-    world = refusing.Rings()
+def test_a_parent_that_would_go(world: Any) -> None:
     m = world.twig
     es = world.spawn(4, twig={"f": range(4)})
     m.set_parent(3, 2)
@@ -253,8 +234,7 @@ def test_a_parent_that_would_go(refusing: ModuleType) -> None:
     assert m.data.f[m.by_age()].tolist() == [2, 3, 10, 11]
 
 
-def test_rows_of_the_dead_make_room_with_all_below_them(refusing: ModuleType) -> None:
-    world = refusing.Rings()
+def test_rows_of_the_dead_make_room_with_all_below_them(world: Any) -> None:
     m = world.twig
     es = world.spawn(4, twig={"f": range(4)})
     m.set_parent(3, 2)
@@ -264,9 +244,8 @@ def test_rows_of_the_dead_make_room_with_all_below_them(refusing: ModuleType) ->
 
 
 @pytest.mark.parametrize("spawns", [True, False])
-def test_deaths_that_are_refused(refusing: ModuleType, spawns: bool) -> None:
+def test_deaths_that_are_refused(world: Any, spawns: bool) -> None:
     """An orphan would have to die, which a locked manager does not allow."""
-    world = refusing.Rings()
     leaf, acorn = world.leaf, world.acorn
     es = world.spawn(4, leaf={}, acorn={})
     leaf.set_parent(2, 1)
