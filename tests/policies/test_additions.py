@@ -289,22 +289,15 @@ def test_loading_copying_and_moving_tell_nobody(package: Any) -> None:
     assert len(heard.calls) == 1
 
 
-def test_no_rows_are_no_news(package: Any) -> None:
+def test_no_rows_are_no_news_and_who_has_cancelled_hears_nothing(package: Any) -> None:
     w = package.World()
     heard = Heard(w)
     w.plain.create_many([])
     w.loose.create_many(0)
     w.spawn(0, plain={})
-    assert heard.calls == []
-
-
-def test_cancelled_callbacks_hear_nothing(package: Any) -> None:
-    w, seen = package.World(), list[Any]()
-    handle = w.plain.on_add(seen.append)
-    handle.cancel()
-    handle.cancel()
-    w.spawn(1, plain={})
-    assert seen == []
+    w.left.on_add(lambda rows: heard.calls.append(("cancelled", []))).cancel()
+    w.left.create(w.entities.create())
+    assert heard.calls == [("left", [0])]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])

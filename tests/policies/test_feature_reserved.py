@@ -18,7 +18,7 @@ from ecsgen_runtime.managers.policies.growth import give_back, reserve_pages, un
 from ecsgen_runtime.tables.buffers import Column
 
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
-from tests.support.world_package import load, sources, world_package
+from tests.support.world_package import world_package
 
 ROWS = 128
 FIELDS = "{mass: {type: f32, default: 1.0}, place: 'f32[3]', name: {type: 'str[8]', tags: [cold]}}"
@@ -86,12 +86,6 @@ def picture(manager: Any) -> tuple[object, ...]:
     data = manager.data
     columns = (data.entity, data.mass, data.place, data.name)
     return (manager.version, data.n, *(column.tobytes() for column in columns))
-
-
-def test_no_trace_of_the_other_growth_in_a_module() -> None:
-    texts = sources(load(SCHEMA + "---\n" + f"component: Doubling\nfields: {FIELDS}\n"))
-    assert "ReservedRows" in texts["sparse.py"]
-    assert "ReservedRows" not in texts["doubling.py"]
 
 
 @pytest.mark.parametrize("name", ["sparse", "hash", "many", "callback", "ids", "parted"])

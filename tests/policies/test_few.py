@@ -12,22 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generated import EntityManager, EveryTypeManager, Game, PointMassManager, TransformManager
+from generated import EveryTypeManager, Game, PointMassManager, TransformManager
+from tests.support.manager_state import made
 from tests.support.world_package import world_package
 
 MANAGERS = (PointMassManager, TransformManager)
 
 
-def made(kind: Any, count: int) -> tuple[EntityManager, Any, Any]:
-    entities = EntityManager()
-    manager, es = kind(entities), entities.create_many(count)
-    manager.reserve(64)
-    return entities, manager, es
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 16, 17])
 def test_values_of_each_row(count: int) -> None:
-    _, m, es = made(PointMassManager, count)
+    entities, m, _ = made(PointMassManager)
+    m.reserve(64)
+    es = entities.create_many(count)
     masses, places = np.arange(count, dtype=np.float32), np.arange(3.0 * count).reshape(count, 3)
     rows = m.create_many(es, mass=masses, position=places, velocity=(1, 2, 3))
     assert rows.dtype == np.intp
@@ -43,7 +39,6 @@ def test_removals_leave_the_same_order_as_in_bulk(kind: Any, gone: list[int]) ->
     states = []
     for rows in (gone, np.isin(np.arange(6), gone)):  # a mask is never a few
         _, m, es = made(kind, 6)
-        m.create_many(es)
         m.destroy_many(rows)
         states.append((m.data.entity.tolist(), m.lookup_many(es).tolist(), len(m), m.version))
     assert states[0] == states[1]
@@ -54,7 +49,7 @@ def test_removals_leave_the_same_order_as_in_bulk(kind: Any, gone: list[int]) ->
     [np.array([5], "M8[ns]"), np.array([5], "m8[s]"), np.array([(1, 2)], "i4,i4"), [True], ["5"]],
 )
 def test_values_that_are_no_numbers(value: Any) -> None:
-    entities, m, _ = made(EveryTypeManager, 1)
+    entities, m, _ = made(EveryTypeManager)
     number = next(f.name for f in m.FIELDS if f.type == "i64")
     for at_once in (1, 3):
         with pytest.raises(TypeError):
@@ -204,12 +199,6 @@ def farm() -> Any:
     return world_package(SCHEMA, "few_deaths")
 
 
-def error(name: str) -> type[Exception]:
-    """Return an error class of the package."""
-    error_class: type[Exception] = getattr(farm(), name)
-    return error_class
-
-
 def owners(world: Any) -> dict[str, Any]:
     """Return the rows of each manager, and how often it changed."""
     managers = {name: getattr(world, name) for name in world.MANAGERS}
@@ -287,10 +276,10 @@ def test_locked_managers_refuse_as_ever() -> None:
     entity = world.spawn(1, plain={})[0]
     world.collect()
     with world.rare.locked():
-        with pytest.raises(error("StructureLockedError")):
+        with pytest.raises(farm().StructureLockedError):
             world.collect()
         world.destroy_later(entity)
-        with pytest.raises(error("StructureLockedError")):
+        with pytest.raises(farm().StructureLockedError):
             world.collect()
     assert world.collect() in {0, 1}
     assert len(world.plain) == 0
@@ -316,7 +305,7 @@ def test_noted_numbers_that_are_nobody_do_no_harm(wrong: int) -> None:
     world.destroy_later(wrong)
     world.destroy_later([wrong, entity, entity])
     assert world.flush() == 1
-    with pytest.raises(error("StaleEntityError")):
+    with pytest.raises(farm().StaleEntityError):
         world.destroy_many([wrong])
 
 

@@ -129,8 +129,12 @@ def test_links_are_those_of_a_search_through_all_rows(backend: Backend, seed: in
                 _check(world, manager, es)
 
 
-def test_copies_have_links_of_their_own() -> None:
-    world = world_package(SCHEMA, "linked_numpy").World()
+@pytest.fixture
+def world() -> Any:
+    return world_package(SCHEMA, "linked_numpy").World()
+
+
+def test_copies_have_links_of_their_own(world: Any) -> None:
     es = world.entities.create_many(3)
     world.knows.create_many(2, a=es[:2], b=es[1:])
     twin = pickle.loads(pickle.dumps(world))
@@ -144,8 +148,7 @@ def test_copies_have_links_of_their_own() -> None:
     assert len(world.knows.links_of(es).rows) == 4
 
 
-def test_handles_of_who_lives_later_lead_nowhere_until_then() -> None:
-    world = world_package(SCHEMA, "linked_numpy").World()
+def test_handles_of_who_lives_later_lead_nowhere_until_then(world: Any) -> None:
     early = world.entities.create()
     later = early + 1
     world.knows.create(a=early, b=later)
@@ -154,15 +157,13 @@ def test_handles_of_who_lives_later_lead_nowhere_until_then() -> None:
     assert world.knows.links_of([early]).others.tolist() == [later]
 
 
-def test_without_entities_there_are_no_links() -> None:
-    world = world_package(SCHEMA, "linked_numpy").World()
+def test_without_entities_there_are_no_links(world: Any) -> None:
     for manager in (world.knows, world.follows, world.owes, world.heir):
         assert manager.links_of([]).starts.tolist() == [0]
         assert manager.links_of([7, 0]).starts.tolist() == [0, 0, 0]
 
 
-def test_ends_are_read_only_and_count_as_memory() -> None:
-    world = world_package(SCHEMA, "linked_numpy").World()
+def test_ends_are_read_only_and_count_as_memory(world: Any) -> None:
     es = world.entities.create_many(100)
     world.knows.create_many(50, a=es[:50], b=es[50:])
     with pytest.raises(ValueError, match="read-only"):

@@ -250,19 +250,21 @@ def test_a_handle_that_never_lived_counts_as_dead() -> None:
 
 
 def test_files_know_nothing_of_it(tmp_path: Any) -> None:
-    text = SCHEMA.replace("on_delete: cascade", "on_delete: keep").replace("destroy: callback", "")
-    plain = world_package(text.replace("on_delete: clear", "on_delete: keep"), "fates_kept")
-    world = town()
-    e, f = world.entities.create_many(2)
-    world.loose.create(to=e, of=f, key=3)
+    schema = "component: Loose\nowner: none\nfields: {{to: {{type: entity, on_delete: {}}}}}"
+    falls, stays = (
+        world_package(schema.format(fate), f"fates_{fate}").World for fate in ("cascade", "keep")
+    )
+    world = falls()
+    entity = world.entities.create()
+    world.loose.create(to=entity)
     world.save(tmp_path / "a")
     assert "on_delete" not in (tmp_path / "a").read_bytes().decode("latin-1")
-    other = plain.Town.load(tmp_path / "a")
-    assert other.loose.to(0) == e
+    other = stays.load(tmp_path / "a")
+    assert other.loose.to(0) == entity
     assert not hasattr(other.loose, "collect")
     other.save(tmp_path / "b")
-    again = type(world).load(tmp_path / "b")
-    again.destroy(e)
+    again = falls.load(tmp_path / "b")
+    again.destroy(entity)
     assert again.collect() == 1
 
 

@@ -71,7 +71,6 @@ def test_a_role_has_one_default_at_most() -> None:
 
 
 def test_keys_mean_the_same_in_files() -> None:
-    assert MAX_ROWS == MAX_ROWS
     spans = {key: span for rules in POLICIES for key, span in rules.keys_if_on.items()}
     keys = policies.list_keys("component")
     assert spans.keys() - {"grid", "on"} == {key.name for key in keys}  # those are no numbers

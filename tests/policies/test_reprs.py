@@ -224,10 +224,6 @@ def test_all_kinds_of_managers(name: str) -> None:
     assert len(Cells(m._repr_html_()).rows) == 12
 
 
-def entities(index_bits: int, generation_bits: int) -> Any:
-    return entity_manager(index_bits, generation_bits)()
-
-
 @pytest.mark.parametrize(
     ("bits", "entity", "shown"),
     [
@@ -243,7 +239,7 @@ def entities(index_bits: int, generation_bits: int) -> Any:
 def test_index_and_generation_with_the_number_behind(
     bits: tuple[int, int], entity: Any, shown: str
 ) -> None:
-    em = entities(*bits)
+    em = entity_manager(*bits)()
     for call in (em.destroy, em.require):
         with pytest.raises(LookupError) as raised:
             call(entity)
@@ -254,7 +250,7 @@ def test_index_and_generation_with_the_number_behind(
 
 
 def test_an_entity_that_is_given_twice() -> None:
-    em = entities(32, 32)
+    em = entity_manager()()
     e = em.create()
     with pytest.raises(LookupError, match=r"^entity 0v1 \(4294967296\) at position 1 is repeated$"):
         em.destroy_many([e, e])
