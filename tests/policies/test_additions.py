@@ -148,13 +148,6 @@ add: true
 destroy: callback
 fields: {v: f64, who: {type: entity, on_delete: cascade}}
 ---
-component: Visit
-owner: none
-add: true
-on: at
-destroy: callback
-fields: {v: f64, at: id<Cell>, who: {type: entity, on_delete: clear}}
----
 component: Debt
 owner: none
 add: true
@@ -164,7 +157,7 @@ fields: {v: f64, who: {type: entity, on_delete: cascade}, whom: entity}
 """
 
 
-@pytest.mark.parametrize("name", ["stone", "deed", "visit", "debt"])
+@pytest.mark.parametrize("name", ["stone", "deed", "debt"])
 def test_rows_without_owners_that_stand_or_refer(name: str) -> None:
     w, seen = world_package(UNOWNED, "unowned_additions").World(), []
     ends = dict(zip(("who", "whom"), w.spawn(2).tolist(), strict=True)) if name == "debt" else {}

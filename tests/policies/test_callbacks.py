@@ -236,21 +236,15 @@ def test_an_interrupt_leaves_as_itself_when_all_is_done(kind: type[BaseException
         if fails:
             raise wrong
 
-    interrupt = kind()
-    with pytest.raises(kind) as caught:
-        owner.dispatch.run(act, False)
-    assert caught.value is interrupt
-    assert owner.done == [1, 2]
-    group = displayed(interrupt)[-1]
-    assert isinstance(group, ExceptionGroup)
-    assert group.exceptions == (lost,)
-    interrupt = kind()
-    with pytest.raises(kind) as caught:
-        owner.dispatch.run(act, fails=True)
-    assert caught.value is interrupt
-    group = displayed(interrupt)[-1]
-    assert isinstance(group, ExceptionGroup)
-    assert group.exceptions == (wrong, lost)
+    for fails, gathered in ((False, (lost,)), (True, (wrong, lost))):
+        interrupt = kind()
+        with pytest.raises(kind) as caught:
+            owner.dispatch.run(act, fails)
+        assert caught.value is interrupt
+        group = displayed(interrupt)[-1]
+        assert isinstance(group, ExceptionGroup)
+        assert group.exceptions == gathered
+    assert owner.done == [1, 2] * 2
 
 
 def raiser_in_run(error: BaseException) -> Callable[[Any, list[BaseException], Any], None]:

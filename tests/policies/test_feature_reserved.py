@@ -16,6 +16,7 @@ import pytest
 from ecsgen_runtime.base.errors import CapacityError
 from ecsgen_runtime.managers.policies.growth import give_back, reserve_pages, untouched_objects
 from ecsgen_runtime.tables.buffers import Column
+from ecsgen_testing.subject import refuses
 
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import world_package
@@ -88,24 +89,30 @@ def picture(manager: Any) -> tuple[object, ...]:
     return (manager.version, data.n, *(column.tobytes() for column in columns))
 
 
+def check_refused(world: Any, manager: Any, message: str, *attempts: Callable[[], object]) -> None:
+    """Check that there is no room for what is tried, and that nothing changes."""
+    before, alive = picture(manager), len(world.entities)
+    for attempt in attempts:
+        refuses(MemoryError, message, attempt)
+        assert picture(manager) == before
+        assert len(world.entities) == alive
+
+
 @pytest.mark.parametrize("name", ["sparse", "hash", "many", "callback", "ids", "parted"])
 def test_one_row_too_many_changes_nothing(package: Any, name: str) -> None:
     world = package.World()
     manager = full(world, name)
     late = world.entities.create_many(3)
-    before, alive = picture(manager), len(world.entities)
-    attempts: list[Callable[[], object]] = [
+    check_refused(
+        world,
+        manager,
+        "128 rows are all that is reserved",
         lambda: manager.create(int(late[0]), mass=9.0),
         lambda: manager.ensure(int(late[0])),
         lambda: manager.create_many(late, mass=9.0),
         lambda: world.spawn(2, **{name: {}}),
         lambda: manager.reserve(ROWS + 1),
-    ]
-    for attempt in attempts:
-        with pytest.raises(MemoryError, match="128 rows are all that is reserved"):
-            attempt()
-        assert picture(manager) == before
-        assert len(world.entities) == alive
+    )
     manager.reserve(ROWS)
     manager.destroy(5)
     manager.create(int(late[0]), mass=9.0)
@@ -118,17 +125,14 @@ def test_an_index_behind_the_reserve_changes_nothing(package: Any, name: str) ->
     manager = getattr(world, name)
     entities = world.entities.create_many(ROWS + 2)
     manager.create_many(entities[: ROWS // 2], mass=2.0)
-    before, alive = picture(manager), len(world.entities)
-    attempts: list[Callable[[], object]] = [
+    check_refused(
+        world,
+        manager,
+        "reserved",
         lambda: manager.create(int(entities[ROWS])),
         lambda: manager.create_many(entities[ROWS - 2 :]),
         lambda: world.spawn(1, **{name: {}}),
-    ]
-    for attempt in attempts:
-        with pytest.raises(MemoryError, match="reserved"):
-            attempt()
-        assert picture(manager) == before
-        assert len(world.entities) == alive
+    )
     manager.create(int(entities[ROWS - 1]))
     assert manager.data.n == ROWS
 
@@ -259,14 +263,12 @@ def test_the_whole_reserve_of_the_largest_manager_costs_nothing_at_once() -> Non
 def test_more_ids_than_rows_are_a_capacity_error(large: Any) -> None:
     world = large.World()
     for count in (BIG + 1, 1 << 40):
-        with pytest.raises(CapacityError, match="are all that is reserved"):
-            world.pool.create_many(count)
+        refuses(CapacityError, "are all that is reserved", world.pool.create_many, count)
     assert (len(world.pool), world.pool.data.allocated) == (0, BIG)
 
 
 def test_no_address_space_is_a_capacity_error() -> None:
-    with pytest.raises(CapacityError, match="4611686018427387904 rows of 8 bytes"):
-        reserve_pages(8, 1 << 62)
+    refuses(CapacityError, "4611686018427387904 rows of 8 bytes", reserve_pages, 8, 1 << 62)
 
 
 def test_elsewhere_the_whole_is_an_ordinary_allocation(monkeypatch: pytest.MonkeyPatch) -> None:

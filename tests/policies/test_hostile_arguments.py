@@ -90,9 +90,8 @@ def check(m: Any) -> None:
 
 def field(m: Any) -> str:
     """Return a field of numbers."""
-    names = ("life", "mass", "height", "strength", "gain", "energy", "volume", "local", "pitch")
-    names += ("heat",)
-    return next(name for name in names if hasattr(m, name))
+    names = "life mass height strength gain energy volume local pitch heat"
+    return next(name for name in names.split() if hasattr(m, name))
 
 
 def hostile_value(m: Any, act: Act) -> Any:

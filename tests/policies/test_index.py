@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.subject import refuses
 
 from tests.support.world_package import checked, world_package
 
@@ -122,8 +123,7 @@ def test_text_and_enums_are_found(package: ModuleType, town: Any) -> None:
     assert town.unit.rows_of_name("Jo").tolist() == [3]
     assert town.unit.rows_of_kind(package.Kind.fast).tolist() == [4]
     assert town.unit.rows_of_name_many(["Jo", "Al", "Jo"]).starts.tolist() == [0, 1, 1, 2]
-    with pytest.raises(ValueError, match=r"Unit\.name"):
-        town.unit.rows_of_name("far too long")
+    refuses(ValueError, r"Unit\.name", town.unit.rows_of_name, "far too long")
 
 
 def test_who_refers_to_an_entity(town: Any) -> None:

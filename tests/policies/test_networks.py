@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.subject import refuses
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package
@@ -175,8 +176,7 @@ def test_ends_are_read_only_and_count_as_memory(world: Any) -> None:
 
 def test_managers_of_links_without_owner_take_the_entities() -> None:
     package = world_package(SCHEMA, "linked_numpy")
-    with pytest.raises(TypeError, match="KnowsManager takes the EntityManager"):
-        package.KnowsManager(None)
+    refuses(TypeError, "KnowsManager takes the EntityManager", package.KnowsManager, None)
     entities = package.EntityManager()
     manager = package.KnowsManager(entities)
     a, b = entities.create_many(2).tolist()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ecsgen_runtime.base.errors import CapacityError
+from ecsgen_testing.subject import refuses
 
 from tests.support.manager_state import wear_out
 from tests.support.world_package import world_package
@@ -103,8 +104,7 @@ def test_a_spawn_evicts_the_oldest(world: Any) -> None:
 def test_a_spawn_of_too_many_creates_nothing(world: Any) -> None:
     world.spawn(3, crowd={}, line={})
     before = [(m.version, m.capacity) for m in (world.crowd, world.line, world.trail)]
-    with pytest.raises(MemoryError, match="LineManager: 4 instances"):
-        world.spawn(4, trail={}, crowd={}, line={})
+    refuses(MemoryError, "LineManager: 4 instances", world.spawn, 4, trail={}, crowd={}, line={})
     assert [(m.version, m.capacity) for m in (world.crowd, world.line, world.trail)] == before
     assert len(world.entities) == 3
 
@@ -161,10 +161,8 @@ def test_failing_callbacks_stop_no_creation(package: ModuleType) -> None:
         raise ZeroDivisionError
 
     log.on_release(fail)
-    with pytest.raises(ExceptionGroup):
-        log.create(e=7)
-    with pytest.raises(ExceptionGroup):
-        log.create_many(1, e=8)
+    refuses(ExceptionGroup, log.create, e=7)
+    refuses(ExceptionGroup, log.create_many, 1, e=8)
     assert log.data.e[log.by_age()].tolist() == [7, 8]
 
 
@@ -272,7 +270,6 @@ def test_a_kernel_that_spawns_more_than_stay_spawns_none() -> None:
     cave.echo.create(of=7)
     cave.shout()
     assert sorted(cave.echo.data.of.tolist()) == [1, 2, 3]
-    with pytest.raises(CapacityError, match="4 instances at once"):
-        cave.shout()
+    refuses(CapacityError, "4 instances at once", cave.shout)
     assert sorted(cave.echo.data.of.tolist()) == [1, 2, 3]
     assert cave.ping.data.a.tolist() == [5] * 4

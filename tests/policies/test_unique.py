@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.subject import refuses
 
 from tests.support.world_package import world_package
 
@@ -134,8 +135,7 @@ def test_kernels_read(town: Any) -> None:
 def test_the_dead_give_their_values_back(package: ModuleType, town: Any) -> None:
     first, other = town.spawn(2).tolist()
     town.ticket.create(first, code=1)
-    with pytest.raises(package.DuplicateValueError):
-        town.ticket.create(other, code=1)
+    refuses(package.DuplicateValueError, town.ticket.create, other, code=1)
     town.destroy(first)
     assert town.ticket.find_code(1) == package.NIL
     town.ticket.create(other, code=1)
@@ -190,8 +190,7 @@ def test_callbacks_take_the_value_of_a_new_row(
     create = partial(gauges.create, successors[0], level=4)
     if at_once:
         create = partial(gauges.create_many, successors, level=[5, 4])
-    with pytest.raises(package.DuplicateValueError):
-        create()
+    refuses(package.DuplicateValueError, create)
     assert not gauges.has_many(successors).any()
     row = gauges.create(successors[0], level=5)
     assert gauges.find_level_many([4, 5, 6]).tolist() == [0, row, package.NIL]
