@@ -47,7 +47,7 @@ SOAK = {
     "test_chunk_kernels.py": "compiled",
     "test_cli.py": r"any_encoding.*[1-3]\]|hashes_of_strings",
     "test_cli_build.py": "that_are_interrupted|watchfiles",
-    "test_cli_warm.py": "second_time|wait_for_nothing",
+    "test_cli_warm.py": "second_time",
     "test_combinations.py": r"every_combination.*\[[1-9]",
     "test_despawned_rows.py": "its_id.*numba-(at_once|random)|sheep.*numba-(lookup: [dh]|[dhp])",
     "test_docs.py": r"walk\[(a-model|columns|sweeps)|pass_mypy",
