@@ -11,8 +11,7 @@ import pytest
 
 from ecsgen.inspector import serve
 from generated import Access, Health, Loot, Mode, World
-from tests.support.inspector_client import Answer, Inspected
-from tests.support.watched_page import PAGE
+from tests.support.inspector_client import PAGE, Answer, Inspected
 
 ONE = 1 << 32
 

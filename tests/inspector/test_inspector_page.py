@@ -26,9 +26,19 @@ from tests.inspector.test_inspector_film import (
     walkers,
     wrong_hexagons,
 )
-from tests.support.watched_page import PAGE, Watch, Watched, pretend_a_card, shot
+from tests.support.inspector_client import PAGE
+from tests.support.watched_page import (
+    Watch,
+    Watched,
+    browser,
+    page,
+    pretend_a_card,
+    shot,
+    watch,
+)
 from tests.support.watched_worlds import farm, new_town, village
 
+__all__ = ["browser", "page", "watch"]  # fixtures
 pytestmark = pytest.mark.browser
 
 ROWS = 1_000_000

@@ -7,11 +7,15 @@ import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
+import ecsgen.inspector
 from ecsgen.inspector import Inspector, serve
 
+PAGE = Path(ecsgen.inspector.__file__).parent / "page"
+"""The folder of the page's files."""
 _CLOSING: Final = ThreadPoolExecutor(4)
 
 
