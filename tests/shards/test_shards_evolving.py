@@ -38,16 +38,13 @@ def test_what_can_not_be_saved(make_arguments: Any, error: type[Exception], tmp_
     assert os.listdir(tmp_path) == []
 
 
-def test_where_nothing_can_be_saved(tmp_path: Path) -> None:
+@on_ranks(2)
+def test_where_nothing_can_be_saved(comm: ThreadComm, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm)
-        with pytest.raises(OSError, match="file"):
-            shards.save(tmp_path / "file", 1)
-        assert shards.count(1) == 2
-
-    run(2, rank)
+    shards = Shards(Isles(), comm)
+    with pytest.raises(OSError, match="file"):
+        shards.save(tmp_path / "file", 1)
+    assert shards.count(1) == 2
 
 
 @pytest.mark.parametrize(

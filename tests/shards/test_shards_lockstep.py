@@ -7,7 +7,6 @@ import sys
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -310,17 +309,15 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize(("first", "other"), list(pairwise([*CALLS, "migrate", "sum", "request"])))
-def test_all_ranks_call_the_same(first: str, other: str, check: bool) -> None:
+@on_ranks(3)
+def test_all_ranks_call_the_same(comm: ThreadComm, first: str, other: str, check: bool) -> None:
     """Whoever calls something else is named on all ranks, and the run may go on."""
 
-    def rank(comm: ThreadComm) -> None:
-        shards = Shards(Isles(), comm, check=check)
-        es = spawned(shards.world, 2)
-        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have called {first} and {other}$"):
-            CALLS[other if comm.rank == 1 else first](shards)
-        assert shards.locate(es).tolist() == [comm.rank] * 2
-
-    run(3, rank)
+    shards = Shards(Isles(), comm, check=check)
+    es = spawned(shards.world, 2)
+    with pytest.raises(ShardError, match=f"^ranks 0 and 1 have called {first} and {other}$"):
+        CALLS[other if comm.rank == 1 else first](shards)
+    assert shards.locate(es).tolist() == [comm.rank] * 2
     assert not Path("nowhere").exists()
 
 
@@ -339,22 +336,18 @@ def test_all_ranks_check_or_none(comm: ThreadComm) -> None:
         Shards(Isles(), comm, check=comm.rank == 1)
 
 
-def test_a_call_exchanges_no_more_for_being_compared() -> None:
+@on_ranks(2)
+def test_a_call_exchanges_no_more_for_being_compared(comm: ThreadComm, tmp_path: Path) -> None:
     expected = {"locate": 2, "save": 3, "load": 3}
-
-    def rank(comm: ThreadComm, folder: Path) -> None:
-        shards = Shards(Isles(), comm)
-        for name, call in {
-            **CALLS,
-            "save": lambda s: s.save(folder),
-            "load": lambda s: Shards.load(folder, s.comm),
-        }.items():
-            before = comm.exchanges
-            call(shards)
-            assert comm.exchanges - before == expected.get(name, 1), name
-
-    with TemporaryDirectory() as folder:
-        run(2, lambda comm: rank(comm, Path(folder)))
+    calls = CALLS | {
+        "save": lambda s: s.save(tmp_path),
+        "load": lambda s: Shards.load(tmp_path, s.comm),
+    }
+    shards = Shards(Isles(), comm)
+    for name, call in calls.items():
+        before = comm.exchanges
+        call(shards)
+        assert comm.exchanges - before == expected.get(name, 1), name
 
 
 @pytest.mark.parametrize("folder", ["", "not there"])

@@ -216,13 +216,14 @@ def test_the_header_is_as_the_format_says() -> None:
     assert size + ends[-1] == len(data)
 
 
+OFFSETS = {"body.entity": 0, "body.place": 128 * 8, "body.flag": 128 * 20, "body.matrix": 128 * 21}
+
+
 def test_columns_lie_as_in_a_buffer_on_whole_pages() -> None:
     snapshot = read(blob(70))
     start = snapshot.offset("body.entity")
     assert start % PAGE == 0
-    assert snapshot.offset("body.place") == start + 128 * 8
-    assert snapshot.offset("body.flag") == start + 128 * 20
-    assert snapshot.offset("body.matrix") == start + 128 * 21
+    assert {name: snapshot.offset(name) - start for name in OFFSETS} == OFFSETS
     assert snapshot.offset("entities.handles") == start + 2 * PAGE
     assert snapshot.offset("entities.handles") % 64 == 0
 
@@ -231,9 +232,6 @@ def test_a_header_that_is_too_long_is_refused_before_anything_is_written() -> No
     long = METADATA | {"state": " " * headers.MAX_HEADER}
     with pytest.raises(SnapshotError, match=r"^town\.snap: its header would be longer"):
         FilePlan("town.snap", long, [])
-
-
-OFFSETS = {"body.entity": 0, "body.place": 128 * 8, "body.flag": 128 * 20, "body.matrix": 128 * 21}
 
 
 def test_mapped_parts_are_the_files_own_pages_copied_on_write(tmp_path: Path) -> None:
@@ -261,9 +259,7 @@ def test_parts_that_lie_otherwise_are_none(tmp_path: Path) -> None:
     path.write_bytes(blob())
     snapshot = read_snapshot(path, map_pages=True)
     assert snapshot.part(OFFSETS | {"body.flag": 128 * 20 - 1}, 2 * PAGE) is None
-    assert (
-        snapshot.part(OFFSETS, 3 * PAGE) is None
-    )  # behind its end lies another tensor, or nothing
+    assert snapshot.part(OFFSETS, 3 * PAGE) is None  # behind it lies another tensor, or nothing
     assert snapshot.part({"body.entity": 0}, PAGE) is None  # others lie in it
     assert snapshot.part({"body.place": 0}, PAGE) is None  # not on a page
     assert snapshot.part({"entities.free": 0}, 0) is None
