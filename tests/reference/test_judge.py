@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,51 +37,10 @@ kernels:
 """
 OTHERS = """
 ---
-component: Crumb
-owner: none
-fields: {at: "f64[3]", size: f64, luck: u64, holder: entity}
-space: {field: at}
----
-component: Herd
-instances: many
-ids: true
-partition: {start: active}
-fields: {weight: f64, chief: entity, last: id<Crumb>, parts: {type: "f32[3]", split: true}}
----
 enum: Mode
 values: [idle, walk, run]
 ---
 world: Game
-queries: {both: {all: [Boid, Herd]}}
-kernels:
-  feed:
-    over: Herd
-    where: exists(Herd.chief) or random() < 0.5
-    steps:
-      - Herd.chief.Boid.d += Herd.weight * uniform(0.5, Herd.last.size)
-      - Herd.last.size = min(Herd.last.size, Herd.weight)
-      - entity.Boid.hits -= i32(randrange(9))
-      - Herd.parts += Herd.last.holder.Boid.twist[0].y
-  lead:
-    over: both
-    turns: random
-    near: {radius: r, among: Boid}
-    args: {r: f64, gain: {type: f32, each: true}}
-    steps:
-      - Herd.weight = sum(other.Boid.mass) + Herd.chief.Boid.mass
-      - Herd.chief.Boid.at = Boid.at * gain
-      - Herd.chief.Boid.mate = nearest(other.entity)
-  strew: {over: Crumb, near: 2.5, key: Crumb.luck, steps: ["Crumb.size = mean(offset.z)"]}
-  crowd:
-    over: Boid
-    turns: random
-    near: 2
-    steps:
-      - Boid.at = Boid.after.at
-      - Boid.d = sum(other.Boid.d / 3)
-      - Boid.mate = nearest(other.entity)
-      - Boid.mate.Boid.at.y = Boid.at.x
-  noise: {over: Crumb, steps: ["Crumb.at = normal(3)"]}
 """
 
 
@@ -154,36 +112,22 @@ class Text:
         return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
 
 
-def check(module: Any, text: str, name: str, seed: int) -> None:
-    """Call a kernel twice in both worlds."""
-    world = populated(module, text, default_rng(seed), count=24, is_wild=True)
-    match = Match(world, text, seed)
-    arguments = match.schema.kernel(name).args
-    known = {"shift": -3, "gain": (1, 2, 0)}
-    given = {key: known.get(key, 2.25) for key, one in arguments.items() if not one.is_each}
-    for _ in range(2):
-        match.play(name, **given)
-
-
-def check_all(text: str, package: str, home: str = "") -> None:
-    module, schema = world_package(text, package), read(text)
-    kernels = schema.components[home].kernels if home else schema.kernels
-    for seed, kernel in enumerate(kernels.values()):
-        check(module, text, kernel.name, seed)
+def check_all(text: str, package: str, home: str) -> None:
+    """Call each kernel of a component twice in both worlds."""
+    module = world_package(text, package)
+    for seed, kernel in enumerate(read(text).components[home].kernels.values()):
+        world = populated(module, text, default_rng(seed), count=24, is_wild=True)
+        match = Match(world, text, seed)
+        known = {"shift": -3, "gain": (1, 2, 0)}
+        given = {key: known.get(key, 2.25) for key, one in kernel.args.items() if not one.is_each}
+        for _ in range(2):
+            match.play(kernel.name, **given)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_references_messages_draws_questions_and_turns(seed: int) -> None:
     kernels = "".join(Text(100 * seed + k).kernel(f"k{k}") for k in range(12))
     check_all(SCHEMA + kernels + OTHERS, f"judged_{seed}", "Boid")
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_kernels_of_the_world(seed: int) -> None:
-    text = SCHEMA + Text(0).kernel("only") + OTHERS
-    module = world_package(text, "judged_world")
-    for name in read(text).kernels:
-        check(module, text, name, seed)
 
 
 def test_arithmetic_of_all_types() -> None:

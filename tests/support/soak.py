@@ -77,7 +77,7 @@ SOAK = {
         "and_layer.axes|scale|click_on|csv|of_a_million|layers|not_answer|graphics_card|last_refused|pause"
         "|points_before_cells|hexagons|page.False|sizes_and|few_points|click_anywhere|records_and"
     ),
-    "test_judge.py": r"(turns|of_the_world)\[[1-9]|nearly_0.*5e19.*numba",
+    "test_judge.py": r"turns\[[1-9]|nearly_0.*5e19.*numba",
     "test_kernels_edges.py": "every|numba",
     "test_kernels_exact.py": r"random_compiled_kernels|trees\[\d+-[235]\]",
     "test_kernels_valid.py": "test_valid_kernels_(run|.*numba)",
