@@ -332,14 +332,6 @@ def test_an_error_of_an_inner_body_that_is_caught() -> None:
     assert owner.done == [1]
 
 
-def test_a_dispatch_without_an_owner() -> None:
-    error = ValueError()
-    dispatch = Dispatch()
-    with pytest.raises(ExceptionGroup) as caught:
-        dispatch.run(dispatch.errors.append, error)
-    assert caught.value.exceptions == (error,)
-
-
 class Told:
     """An argument of callbacks."""
 

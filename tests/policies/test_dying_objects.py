@@ -12,55 +12,28 @@ import pytest
 from tests.support.world_package import world_package
 
 FIELDS = "fields: {k: i64, thing: object}"
-SCHEMA = f"""
-component: Plain
-{FIELDS}
----
-component: Rare
-{FIELDS}
-lookup: hash
-destroy: callback
-release: true
----
-component: Slab
-{FIELDS}
-lookup: direct
-ids: true
----
-component: Lots
-{FIELDS}
-instances: many
-ids: true
-partition: {{start: active}}
----
-component: Chilled
-fields: {{k: i64, thing: {{type: object, tags: [cold]}}}}
-hierarchy: {{orphans: destroy}}
-cold: indirect
----
-component: Brief
-{FIELDS}
-owner: none
-ring: 12
----
-component: Left
-{FIELDS}
----
-component: Right
-{FIELDS}
-lookup: hash
----
-component: Chunked
-{FIELDS}
----
-component: Other
-{FIELDS}
----
+COLD = "fields: {k: i64, thing: {type: object, tags: [cold]}}"
+COMPONENTS = {
+    "Plain": FIELDS,
+    "Rare": f"{FIELDS}\nlookup: hash\ndestroy: callback\nrelease: true",
+    "Slab": f"{FIELDS}\nlookup: direct\nids: true",
+    "Lots": f"{FIELDS}\ninstances: many\nids: true\npartition: {{start: active}}",
+    "Chilled": f"{COLD}\nhierarchy: {{orphans: destroy}}\ncold: indirect",
+    "Brief": f"{FIELDS}\nowner: none\nring: 12",
+    "Left": FIELDS,
+    "Right": f"{FIELDS}\nlookup: hash",
+    "Chunked": FIELDS,
+    "Other": FIELDS,
+}
+WORLD = """\
 world: Dying
-entity: {{min_free: 0}}
-groups: {{pair: [Left, Right]}}
-archetypes: {{chunk: 1024, components: [Chunked, Other]}}
+entity: {min_free: 0}
+groups: {pair: [Left, Right]}
+archetypes: {chunk: 1024, components: [Chunked, Other]}
 """
+SCHEMA = "\n---\n".join(
+    [WORLD, *(f"component: {name}\n{keys}" for name, keys in COMPONENTS.items())]
+)
 package = world_package(SCHEMA, "dying_objects")
 EcsError = package.EcsError
 KINDS = ("plain", "rare", "slab", "lots", "chilled", "brief", "left")

@@ -130,57 +130,30 @@ def test_what_a_failing_spawn_of_a_few_made_is_taken_back(
     assert len(game.spawn(count, point_mass={"mass": 2.0}, transform={})) == count
 
 
-SCHEMA = """
-world: Farm
-groups: {pairs: [Left, Right]}
----
-component: Plain
-fields: {x: i32}
----
-component: Rare
-lookup: hash
-ids: true
-fields: {x: i32}
----
-component: Direct
-lookup: direct
-fields: {x: i32}
----
-component: Listed
-instances: many
-release: true
-fields: {x: i32}
----
-component: Left
-fields: {x: i32}
----
-component: Right
-fields: {x: i32}
----
-component: Split
-partition: {start: active}
-cold: indirect
-fields: {x: i32, note: {type: i32, tags: [cold]}}
----
-component: Node
-hierarchy: {orphans: root}
-fields: {x: i32}
----
-component: Gone
-destroy: callback
-fields: {x: i32}
----
-component: Kept
-destroy: manual
-fields: {x: i32}
-"""
+POLICIES = {
+    "Plain": "",
+    "Rare": "lookup: hash\nids: true\n",
+    "Direct": "lookup: direct\n",
+    "Listed": "instances: many\nrelease: true\n",
+    "Left": "",
+    "Right": "",
+    "Split": "partition: {start: active}\ncold: indirect\n",
+    "Node": "hierarchy: {orphans: root}\n",
+    "Gone": "destroy: callback\n",
+    "Kept": "destroy: manual\n",
+}
+PARTS = tuple(map(str.lower, POLICIES))
+FIELDS = "fields: {x: i32, note: {type: i32, tags: [cold]}}\n"
+SCHEMA = "---\n".join(
+    ["world: Farm\ngroups: {pairs: [Left, Right]}\n"]
+    + [f"component: {name}\n{keys}{FIELDS}" for name, keys in POLICIES.items()]
+)
 FAMILY = """
 world: House
 ---
 component: Node
 hierarchy: {orphans: die}
 """
-PARTS = ("plain", "rare", "direct", "listed", "left", "right", "split", "node", "gone", "kept")
 
 
 def farm() -> Any:

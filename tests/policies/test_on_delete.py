@@ -163,18 +163,6 @@ def test_rows_fall_as_a_naive_model_says(policy: str, seed: int) -> None:
     assert len(getattr(twin, policy)) == len(left)
 
 
-def test_circles_and_references_to_oneself_end() -> None:
-    world = town()
-    es = world.entities.create_many(4)
-    world.told.create_many(es, to=np.roll(es, 1), of=es)
-    seen: list[list[int]] = []
-    world.told.on_release(lambda rows: seen.append(world.told.data.entity[rows].tolist()))
-    world.destroy(es[0])
-    assert len(world.told) == 2
-    assert [sorted(rows) for rows in seen] == [[es[0], es[1]]]
-    assert world.told.data.of.tolist() == [world.told.entity(0), world.told.entity(1)]
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_callbacks_let_a_chain_fall_link_by_link(closed: bool) -> None:
     """An entity dies with its row, so that the next row falls: of a chain, then of a circle."""
