@@ -31,8 +31,8 @@ PAIRED = (
 SOAK = {
     "test_aliases.py": f"views_are.*{REPEATED}Manager",
     "test_as_interpreted.py": (
-        "kernels.*numba-(?!(at_once|births|bits|chosen_rows|draws|names|neighbours|networks|passing"
-        "|questions|sent_settings|statements|vectors)-)|schedules.numba"
+        "kernels.*numba-(?!(at_once|births|bits|chosen_rows|draws|moving|names|neighbours|networks"
+        "|passing|questions|sent_settings|statements|vectors)-)|schedules.numba"
     ),
     "test_at_once.py": r"fail_happen.*-[1-9]\d?\]",
     "test_benchmarks.py": "",
