@@ -526,6 +526,9 @@ for it in other:
         ("Node.b >> 3", 25),
         ("Node.b >> 8", 0),
         ("1 << Node.b - 190", 0),  # a u8
+        ("Node.b << Node.k + 7", 400),  # an i64
+        ("Node.b >> Node.k", 0),
+        ("i64((~u64(Node.b) >> Node.b - 200) >> 1)", 2**63 - 101),
         ("3 & 6 | 8", 10),
     ],
 )

@@ -156,15 +156,17 @@ def _shift_left(number: Any, by: Any) -> Any:
 
 
 def _shift_right(number: Any, by: Any) -> Any:
-    return _shifted(np.right_shift, number, by, np.where(np.asarray(number) < 0, -1, 0))
+    return _shifted(np.right_shift, number, by, -1)
 
 
-def _shifted(shift: Any, number: Any, by: Any, beyond: Any) -> Any:
-    """Return shifted numbers; by less than 0 or by the width or more what is `beyond`."""
-    number, by = np.broadcast_arrays(number, by)
-    is_within = (by >= 0) & (by < 8 * number.dtype.itemsize)
-    shifted = np.where(is_within, shift(number, np.where(is_within, by, 0)), beyond)
-    return shifted.astype(number.dtype)[()]
+def _shifted(shift: Any, number: Any, by: Any, beyond: int) -> Any:
+    """Return shifted numbers, of the type of both; by less than 0 or by the width or more 0, of
+    negative ones what is `beyond`."""
+    wide = np.result_type(number, by)
+    number, by = (array.astype(wide) for array in np.broadcast_arrays(number, by))
+    is_within = (by >= 0) & (by < 8 * wide.itemsize)
+    filled = np.where(number < 0, beyond, 0).astype(wide)
+    return np.where(is_within, shift(number, np.where(is_within, by, 0)), filled)[()]
 
 
 UFUNCS |= {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
