@@ -1,4 +1,4 @@
-"""Tables of worlds, against what plain Python makes of the same rows, one after the other."""
+"""Tables of worlds, against what the reference interpreter makes of the same rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import math
 import pickle
 import re
-import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.kernel_cases import check_table
+from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
+from tests.support.reference_schemas import read
 from tests.support.world_package import load, sources, world_package
 
 USER = """\
@@ -32,7 +34,16 @@ w.records.sheep.goats  # wrong
 w.records.wolves  # wrong
 count: int = len(w.records.herd) + len(w.records.herd.columns["kind"])
 """
-HOWS = ("sum", "min", "max", "mean", "std", "median", "gini")
+
+
+def gini(values: NDArray[np.float64]) -> float:
+    ranks, n = np.arange(1, len(values) + 1), len(values)
+    return float(2 * (ranks @ np.sort(values)) / (n * values.sum()) - (n + 1) / n)
+
+
+HOWS: dict[str, Callable[[NDArray[np.float64]], float]] = {
+    how: getattr(np, how) for how in ("sum", "min", "max", "mean", "std", "median")
+} | {"gini": gini}
 SCHEMA = """\
 enum: Kind
 values: {tame: 1, wild: 4}
@@ -111,18 +122,17 @@ HOWS  others:
     hunted: {count: hunted}
     mass: {sum: Star.mass * Star.at.y + Star.spun.x, over: bodies, where: Star.mass > 0.5}
     bodies: {count: "true", over: bodies}
-    some: {count: some}
   herd: {rows: Sheep, fields: [energy, weight, big, woolly, kind, friend], where: Sheep.age > tick}
   chase: {rows: hunted, fields: [Wolf.energy, Sheep.age]}
-  held: {rows: hands, fields: [Right.y, x], where: Left.x > 0}
+  held: {rows: hands, fields: [Right.y, Left.x], where: Left.x > 0}
   glow: {rows: Spark, fields: [heat]}
   lawn: {rows: Patch, fields: [grass], where: Patch.grass < 0.5}
   sky: {rows: bodies, fields: [Star.mass], where: Star.at.x > 0}
-  any: {rows: some}
-schedule: {step: [sheep, {run: herd, every: 2, from: 1}, tick, others]}
+WHOschedule: {step: [sheep, {run: herd, every: 2, from: 1}, tick, others]}
 """
-SCHEMA = SCHEMA.replace("fields: [Right.y, x]", "fields: [Right.y, Left.x]")
-SCHEMA = SCHEMA.replace(
+WHO = "  any: {rows: some}\n  number: {some: {count: some}}\n"
+"""Of a query without `all`, and without fields: the interpreter wants both."""
+SCHEMA = SCHEMA.replace("WHO", WHO).replace(
     "HOWS",
     "".join(
         f"    {how}: {{{how}: Sheep.energy}}\n    some_{how}: {{{how}: Sheep.energy, "
@@ -137,8 +147,8 @@ def package(request: pytest.FixtureRequest) -> Any:
     return world_package(SCHEMA, f"records_{request.param}", request.param)
 
 
-def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
-    """A world with so many sheep, some of them dead; `is_odd`: NaN is among their energies."""
+def filled(package: Any, rows: int, seed: int) -> Any:
+    """A world with so many sheep, some of them dead."""
     rng = np.random.default_rng(seed)
     w = package.World()
 
@@ -160,8 +170,6 @@ def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
         },
     )
     w.sheep.data.friend[:] = sheep[::-1]
-    if is_odd and rows:
-        w.sheep.data.energy[rng.integers(rows)] = math.nan
     both = w.spawn(rows, sheep={"energy": floats()}, wolf={"energy": floats()})
     w.spawn(rows // 2, wolf={"energy": floats()[: rows // 2]}, badge={})
     w.wolf.deactivate_many(np.flatnonzero(rng.random(len(w.wolf)) < 0.3))
@@ -185,166 +193,63 @@ def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
     return w
 
 
-def numbers(w: Any, module: str, *fields: str) -> list[list[Any]]:
-    """Return the fields of the rows that count, read by plain Python."""
-    data, manager = getattr(w, module).data, getattr(w, module)
-    bound = manager.n_active if hasattr(manager, "n_active") else data.n
-    rows = []
-    for row in range(bound):
-        if hasattr(data, "entity") and not w.entities.alive(int(data.entity[row])):
-            continue
-        rows.append([getattr(data, name)[row] for name in fields])
-    return rows
+@pytest.mark.parametrize("rows", [1, 9, 60])
+def test_lines_are_what_the_interpreter_makes_of_the_rows(package: Any, rows: int) -> None:
+    schema = read(SCHEMA.replace(WHO, ""))
+    for name in schema.tables:
+        check_table(package.World, schema, name, rows, rows)
 
 
-def added(values: list[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += float(value)
-    return total
-
-
-def of_all(how: str, values: list[float]) -> float:
-    """Return the value of a column, as the documentation says."""
-    values = [float(value) for value in values]
-    n = len(values)
-    if how == "sum":
-        return added(values)
-    if not n:
-        return math.nan
-    if how in ("min", "max"):
-        is_odd = any(map(math.isnan, values))
-        return math.nan if is_odd else (min if how == "min" else max)(values)
-    mean = added(values) / n
-    if how == "mean":
-        return mean
-    if how == "std":
-        return math.sqrt(added([(value - mean) ** 2 for value in values]) / n)
-    if any(map(math.isnan, values)):
-        return math.nan
-    if how == "median":
-        return statistics.median(values)
-    ranked = sorted(values)
-    weighted = added([rank * value for rank, value in enumerate(ranked, 1)])
-    return 2 * weighted / (n * added(ranked)) - (n + 1) / n
-
-
-def same(a: Any, b: Any) -> bool:
-    return bool(a == b or (math.isnan(a) and math.isnan(b)))
-
-
-def wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
-
-
-@pytest.mark.parametrize("is_odd", [False, True])
-@pytest.mark.parametrize("rows", [0, 1, 7, 300])
-def test_columns_of_one_component(package: Any, rows: int, is_odd: bool) -> None:
-    w = filled(package, rows, rows, is_odd)
-    w.tick = 5
-    w.records.sheep.write()
-    line = {name: cells[0] for name, cells in w.records.sheep.columns.items()}
-    fields = ("energy", "weight", "age", "big", "vast", "woolly", "kind", "place")
-    sheep = numbers(w, "sheep", *fields, "parts_y")
-    assert (line["tick"], line["all"]) == (5, len(sheep))
-    assert line["old"] == sum(row[2] > 5 for row in sheep if row[5])
-    assert line["wild"] == sum(row[6] == 4 for row in sheep)
-    assert line["ages"] == sum(int(row[2]) for row in sheep)
-    assert line["vast"] == sum(int(row[4]) for row in sheep if row[2] > 3) % 2**64
-    assert line["wrapped"] == wrapped(sum(int(row[3]) * 2 for row in sheep))
-    energies = [row[0] for row in sheep]
-    assert same(line["doubled"], of_all("sum", [energy * 2 for energy in energies]))
-    assert same(line["trebled"], of_all("mean", [energy * 3 for energy in energies]))
-    far = [float(row[7][0]) + row[8] for row in sheep]
-    assert same(line["far"], of_all("max", far))
-    assert same(line["light"], of_all("min", [row[1] for row in sheep if row[5]]))
-    assert same(line["least"], of_all("min", [row[3] for row in sheep]))
-    assert math.isnan(line["none"])
-    assert line["same"] == len(sheep) / 4
-    for how in HOWS:
-        assert same(line[how], of_all(how, [row[0] for row in sheep])), how
-        adults = [row[0] for row in sheep if row[5]]
-        assert same(line[f"some_{how}"], of_all(how, adults)), how
-
-
-@pytest.mark.parametrize("rows", [0, 1, 40])
-def test_rows_of_whatever_there_is(package: Any, rows: int) -> None:
-    w = filled(package, rows, rows)
-    w.records.others.write()
-    line = {name: cells[0] for name, cells in w.records.others.columns.items()}
-    wolves = [energy for (energy,) in numbers(w, "wolf", "energy")]
-    assert line["wolves"] == len(wolves)
-    assert same(line["pack"], of_all("gini", wolves))
-    coins = [coin for (coin,) in numbers(w, "purse", "coins")]
-    assert line["purses"] == sum(coin > 0 for coin in coins)
-    assert same(line["coins"], of_all("std", coins))
-    heat = [value for (value,) in numbers(w, "spark", "heat")]
-    assert (line["sparks"], len(heat)) == (len(heat), w.spark.n_active)
-    assert same(line["heat"], of_all("mean", heat))
-    assert line["grass"] == added([grass + 1 for grass in w.patch.data.grass])
-    ranks = [int(rank) for (rank,) in numbers(w, "badge", "rank")]
-    assert (line["badges"], line["ranks"]) == (len(ranks), sum(ranks))
-    left = w.left.data
-    hands = [row for row in range(w.hands.n) if w.entities.alive(int(left.entity[row]))]
-    right = w.right.data.y
-    products = [left.x[row] * np.float64(right[row]) for row in hands]
-    assert line["hands"] == len(hands)
-    assert same(line["mean"], of_all("mean", products))
-    hunted = [
-        (w.sheep.data.energy[s] - w.wolf.data.energy[o])
-        for s, o in zip(w.hunted.rows().sheep, w.hunted.rows().wolf, strict=True)
-        if o < w.wolf.n_active
-    ]
-    assert line["hunted"] == len(hunted)
-    assert line["hunt"] == added(hunted)
-    stars = [
-        np.float64(chunk.star.mass[k]) * chunk.star.at[k][1] + np.float64(chunk.star.spun_x[k])
-        for chunk in w.bodies.chunks()
-        for k in range(chunk.n)
-        if chunk.star.mass[k] > 0.5
-    ]
-    assert line["mass"] == pytest.approx(added(stars), rel=1e-6)
-    assert line["bodies"] == len(w.bodies)
-    assert line["some"] == len(w.some)
-
-
-def lines(table: Any) -> list[tuple[Any, ...]]:
-    return [*zip(*(cells.tolist() for cells in table.columns.values()), strict=True)]
-
-
-@pytest.mark.parametrize("rows", [0, 1, 60])
-def test_a_line_for_each_row(package: Any, rows: int) -> None:
-    w = filled(package, rows, rows)
+def test_lines_say_whose_they_are(package: Any) -> None:
+    w = filled(package, 40, 9)
     w.tick = 20
-    for name in ("herd", "chase", "held", "glow", "lawn", "sky", "any"):
-        getattr(w.records, name).write()
-    fields = ("entity", "energy", "weight", "big", "woolly", "kind", "friend", "age")
-    sheep = numbers(w, "sheep", *fields)
-    assert lines(w.records.herd) == [(20, *row[:-1]) for row in sheep if row[-1] > 20]
-    wolf, other = w.wolf.data, w.sheep.data
-    assert lines(w.records.chase) == [
-        (20, wolf.entity[o], wolf.energy[o], other.age[s])
-        for s, o in zip(w.hunted.rows().sheep, w.hunted.rows().wolf, strict=True)
-        if o < w.wolf.n_active
-    ]
-    left, right = w.left.data, w.right.data
-    assert lines(w.records.held) == [
-        (20, left.entity[row], right.y[row], left.x[row])
-        for row in range(w.hands.n)
-        if w.entities.alive(int(left.entity[row])) and left.x[row] > 0
-    ]
-    sparks = range(w.spark.n_active)
-    heat = w.spark.data.heat
-    assert lines(w.records.glow) == [(20, w.spark.id_of(row), heat[row]) for row in sparks]
-    grass = w.patch.data.grass
-    assert lines(w.records.lawn) == [(20, 2**32 + k, grass[k]) for k in range(12) if grass[k] < 0.5]
-    assert lines(w.records.sky) == [
-        (20, chunk.entity[k], chunk.star.mass[k])
-        for chunk in w.bodies.chunks()
-        for k in range(chunk.n)
-        if chunk.star.at[k][0] > 0
-    ]
-    assert lines(w.records.any) == [(20, entity) for entity in w.some.rows().entity.tolist()]
+    w.left.data.x, w.patch.data.grass = 1, 0
+    for chunk in w.bodies.chunks():
+        chunk.star.at = 1
+    sheep, hunted, hands = living(w), w.hunted.rows(), w.hands.entity
+    wanted = {
+        "herd": w.sheep.data.entity[sheep[w.sheep.data.age[sheep] > 20]],
+        "chase": hunted.entity[hunted.wolf < w.wolf.n_active],
+        "held": hands[w.entities.alive_many(hands)],
+        "glow": w.spark.id_of_many(np.arange(w.spark.n_active)),
+        "lawn": w.patch.id_of_many(np.arange(12)),
+        "sky": w.bodies.rows().entity,
+        "any": w.some.rows().entity,
+    }
+    for name, owners in wanted.items():
+        table = getattr(w.records, name)
+        table.write()
+        assert 0 < len(table) == len(owners)
+        assert table.columns["id" if name in ("glow", "lawn") else "entity"].tolist() == [*owners]
+    w.records.number.write()
+    assert w.records.number.some.tolist() == [len(w.some)]
+
+
+def living(w: Any) -> NDArray[np.intp]:
+    """Return the rows of sheep that count."""
+    return np.flatnonzero(w.entities.alive_many(w.sheep.data.entity))
+
+
+@pytest.mark.parametrize("rows", [0, 7, 300])
+def test_floats_are_added_in_the_order_of_rows(package: Any, rows: int) -> None:
+    w = filled(package, rows, rows)
+    w.records.sheep.write()
+    total = 0.0
+    for value in w.sheep.data.energy[living(w)].tolist():
+        total += value
+    assert w.records.sheep.sum.tolist() == [total]
+    mean = total / len(living(w)) if rows else math.nan
+    assert np.array_equal(w.records.sheep.mean, [mean], equal_nan=True)
+
+
+def test_one_number_that_is_none_makes_others_none(package: Any) -> None:
+    w = filled(package, 7, 7)
+    row = living(w)[-3]
+    w.sheep.data.energy[row], w.sheep.data.woolly[row] = math.nan, True
+    w.records.sheep.write()
+    for how in HOWS:
+        assert np.isnan(getattr(w.records.sheep, how)).all(), how
+        assert np.isnan(getattr(w.records.sheep, f"some_{how}")).all(), how
 
 
 @pytest.mark.parametrize("rows", [511, 1300, 40_001])
@@ -360,9 +265,9 @@ def test_blocks_and_backends_make_no_difference(rows: int) -> None:
             tables = (w.records.sheep, w.records.others)
             contents.add(b"".join(c.tobytes() for table in tables for c in table.columns.values()))
     assert len(contents) == 1
-    energies = [energy for (energy,) in numbers(w, "sheep", "energy")]
-    for how in HOWS:
-        assert getattr(w.records.sheep, how)[0] == pytest.approx(of_all(how, energies), rel=1e-11)
+    energies = w.sheep.data.energy[living(w)]
+    for how, of_all in HOWS.items():
+        assert getattr(w.records.sheep, how)[0] == pytest.approx(of_all(energies), rel=1e-11)
 
 
 def test_tables_are_written_when_schedules_say_so(package: Any) -> None:
