@@ -2,117 +2,81 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
-from random import Random
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from ecsgen_runtime.tables.bulk import Tuning
-from ecsgen_testing.queries import QueryCases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.soak import examples
+from tests.support.state_machines import package_with_tests
 from tests.support.world_package import world_package
 
 NIL = 0xFFFF_FFFF
-COMPONENTS = {
-    "body": 'fields: {place: "f32[3]", speed: {type: "f32[3]", default: 1}, tag: {type: object}}',
-    "direct": 'lookup: direct\nfields: {x: f32, place: "f32[2]"}',
-    "frozen": "destroy: manual",
-    "hashed": "lookup: hash\nfields: {hp: {type: f32, default: 3}}",
-    "listed": "instances: many\nfields: {damage: {type: i16, default: 3}}",
-    "mesh": "destroy: callback\npartition: {start: active}\nfields: {x: f32}",
-    "named": (
-        'cold: indirect\nfields: {text: {type: "str[9]", default: none}, mode: Mode,'
-        ' parts: {type: "f32[2]", split: true}, note: {type: "str[4]", tags: [cold]}}'
-    ),
-    "rare": "instances: many\nlookup: hash\ndestroy: manual\nfields: {y: f64}",
-}
-QUERIES = {
-    "movers": "{all: [Direct, Body], any: [Mesh, Listed], none: [Frozen], optional: [Named]}",
-    "either": "{any: [Mesh, Rare, Listed]}",
-    "armed": "{all: [Listed, Hashed]}",
-    "bodies": "{all: [Body, Hashed], optional: [Listed, Direct]}",
-    "rares": "{all: [Rare, Mesh], none: [Direct]}",
-    "alone": "{all: [Direct]}",
-}
-KEYS = "all", "any", "none", "optional"
-CLAUSES: dict[str, Any] = {
-    query: yaml.safe_load(clauses.lower()) for query, clauses in QUERIES.items()
-}
-SCHEMA = "\n---\n".join(
-    [
-        "world: Game\nentity: {min_free: 3}\nqueries:\n"
-        + "\n".join(f"  {name}: {clauses}" for name, clauses in QUERIES.items()),
-        "enum: Mode\nvalues: [idle, walk]",
-        *(f"component: {name.capitalize()}\n{text}" for name, text in COMPONENTS.items()),
-    ]
-)
+SCHEMA = """
+world: Game
+entity: {min_free: 3}
+queries:
+  movers: {all: [Direct, Body], any: [Mesh, Listed], none: [Frozen], optional: [Named]}
+  either: {any: [Mesh, Rare, Listed]}
+  armed: {all: [Listed, Hashed]}
+  bodies: {all: [Body, Hashed], optional: [Listed, Direct]}
+  rares: {all: [Rare, Mesh], none: [Direct]}
+  alone: {all: [Direct]}
+---
+enum: Mode
+values: [idle, walk]
+---
+component: Body
+fields: {place: "f32[3]", speed: {type: "f32[3]", default: 1}, tag: {type: object}}
+---
+component: Direct
+lookup: direct
+fields: {x: f32, place: "f32[2]"}
+---
+component: Frozen
+destroy: manual
+---
+component: Hashed
+lookup: hash
+fields: {hp: {type: f32, default: 3}}
+---
+component: Listed
+instances: many
+fields: {damage: {type: i16, default: 3}}
+---
+component: Mesh
+destroy: callback
+partition: {start: active}
+fields: {x: f32}
+---
+component: Named
+cold: indirect
+fields: {text: {type: "str[9]", default: none}, mode: Mode, parts: {type: "f32[2]", split: true},
+  note: {type: "str[4]", tags: [cold]}}
+---
+component: Rare
+instances: many
+lookup: hash
+destroy: manual
+fields: {y: f64}
+"""
+package = package_with_tests(SCHEMA, "queried_game")
+TestQueries: Any = import_module("queried_game.tests.test_world").TestQueries
+"""Compares all queries with the definition, whatever changes, and with few rows as with many."""
 
 
 def new_world() -> Any:
-    return world_package(SCHEMA, "queried_game").Game()
-
-
-class Cases(QueryCases):
-    """Those of generated tests, which compare all queries in all forms with the definition."""
-
-    queries: ClassVar = {
-        name: {**dict.fromkeys(KEYS, ()), **given} for name, given in CLAUSES.items()
-    }
-
-
-check = Cases().check
-
-
-def change(world: Any, random: Random) -> None:
-    """One change of some kind."""
-    entities = list(world.entities)
-    e = random.choice(entities) if entities else None
-    manager = getattr(world, random.choice(list(COMPONENTS)))
-    kind = random.randrange(10)
-    if kind == 0 or e is None:
-        names = random.sample(list(COMPONENTS), random.randrange(len(COMPONENTS)))
-        world.spawn(random.choice([1, 2, 30]), **{name: {} for name in names})
-    elif kind == 1:
-        world.destroy(e)
-    elif kind == 2:
-        world.destroy_many(random.sample(entities, len(entities) // 3))
-    elif kind == 3:
-        manager.remove(e)
-    elif kind == 4:
-        world.collect()
-    elif kind == 5:
-        manager.remove_many(random.sample(entities, len(entities) // 3))
-    elif kind == 6 and manager is not world.direct and manager is not world.mesh:
-        manager.reorder(random.sample(range(len(manager)), len(manager)))
-    elif kind == 7:
-        candidates = [e for e in entities if e not in manager]
-        manager.create_many(random.sample(candidates, random.randrange(len(candidates) + 1)))
-    elif kind == 8:
-        candidates = random.choices(entities, k=3)
-        random.choice([world.listed, world.rare]).create_many(candidates)
-    else:
-        manager.ensure(e)
-
-
-@settings(max_examples=examples(40), deadline=None)
-@given(st.integers(0, 1 << 32), st.integers(1, 25))
-def test_equal_to_the_definition(seed: int, changes: int) -> None:
-    world, random = new_world(), Random(seed)
-    for _ in range(changes):
-        change(world, random)
-        check(world)
+    return package.Game()
 
 
 def everything(count: int) -> tuple[Any, Any]:
     world = new_world()
-    return world, world.spawn(count, **{name: {} for name in COMPONENTS if name != "frozen"})
+    return world, world.spawn(count, **{name: {} for name in world.MANAGERS if name != "frozen"})
 
 
 def test_kept_until_something_concerned_changes() -> None:
@@ -131,18 +95,6 @@ def test_kept_until_something_concerned_changes() -> None:
     assert rows.entity.tolist() == es.tolist()
 
 
-def test_an_entity_of_which_nothing_is_collected_is_missed_at_once() -> None:
-    """Also where its index was taken again, with and without components."""
-    world, es = everything(40)
-    for e in es[:20]:
-        world.destroy(e)
-        check(world)
-    new = world.spawn(20, direct={})
-    check(world)
-    world.body.create_many(new[:10])
-    check(world)
-
-
 def test_arrays_can_not_be_written_to() -> None:
     world, _ = everything(3)
     for query in ("movers", "either"):
@@ -151,18 +103,10 @@ def test_arrays_can_not_be_written_to() -> None:
                 array[0] = 0
 
 
-def test_nothing_keeps_buffers_from_growing(recwarn: pytest.WarningsRecorder) -> None:
-    world, _ = everything(64)
-    check(world)
-    world.spawn(64, **{name: {} for name in COMPONENTS})
-    check(world)
-    assert not list(recwarn)
-
-
 def rows_follow(world: Any, query: str, component: str) -> bool:
     """Return True if a query keeps a component's rows as a slice."""
     match = getattr(world, query)._join.match()
-    return isinstance(match.rows[CLAUSES[query]["all"].index(component)], slice)
+    return isinstance(match.rows[TestQueries.queries[query]["all"].index(component)], slice)
 
 
 def test_entities_in_order_of_creation_are_slices() -> None:
@@ -186,35 +130,27 @@ def shuffled(count: int) -> tuple[Any, Any]:
     return world, es
 
 
-def test_columns_are_gathered_and_scattered() -> None:
+def test_a_value_may_be_given_for_all_rows() -> None:
     world, _ = shuffled(12)
     query, rows = world.movers, world.movers.rows()
-    assert not np.shares_memory(query.body.place, world.body.data.place)
-    query.body.place = np.arange(3 * len(query)).reshape(-1, 3)
-    query.body.place += query.body.speed
-    query.body.tag = list(range(len(query)))
-    assert query.body.tag.tolist() == list(range(len(query)))
-    for k, row in enumerate(rows.body.tolist()):
-        assert world.body.place(row) == (3 * k + 1, 3 * k + 2, 3 * k + 3)
-        assert world.body.tag(row) == k
-    others = np.setdiff1d(np.arange(12), rows.body)
-    assert not world.body.data.place[others].any()
-    query.body.place = 7
     query.direct.x = 2
-    assert world.body.data.place[rows.body].tolist() == [[7.0] * 3] * len(query)
     assert world.direct.data.x.sum() == 2 * len(query)
-    query.body.place = (1, 2, 3)
-    assert query.body.place.tolist() == [[1.0, 2.0, 3.0]] * len(query)
+    for cell in (7, (1, 2, 3)):
+        query.body.place = cell
+        wanted = np.zeros((12, 3))
+        wanted[rows.body] = cell
+        assert world.body.data.place.tolist() == wanted.tolist()
 
 
 def test_columns_may_be_assigned_to_each_other() -> None:
     world, _ = shuffled(12)
-    query = world.movers
-    query.body.place = np.random.default_rng(0).random((len(query), 3))
-    before = query.body.place
-    query.body.place = world.body.data.place[: len(query)][::-1]
-    query.body.speed = before
-    assert query.body.speed.tolist() == before.tolist()
+    query, places = world.movers, world.body.data.place
+    places[:] = np.random.default_rng(0).random((12, 3))
+    wanted, view = places[: len(query)][::-1].tolist(), places[: len(query)][::-1]
+    query.body.place = view
+    assert query.body.place.tolist() == wanted
+    query.body.speed = query.body.place
+    assert query.body.speed.tolist() == wanted
 
 
 def test_absent_optional_components_have_defaults() -> None:
@@ -261,17 +197,6 @@ def test_what_is_assigned_is_checked() -> None:
             query.body.plaice = 1
     with pytest.raises(OverflowError):
         world.bodies.listed.damage = 40_000
-
-
-def test_copies_have_queries_of_their_own() -> None:
-    world, es = everything(5)
-    check(world)
-    for other in (copy.deepcopy(world), pickle.loads(pickle.dumps(world))):
-        other.destroy(es[0])
-        other.body.remove(es[1])
-        assert len(other.movers) == 3
-        assert len(world.movers) == 5
-        check(other)
 
 
 def test_lookups_are_not_needed_where_owners_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,35 +274,6 @@ def small_blocks() -> Iterator[None]:
 
 def ordered() -> Any:
     return world_package(ORDERED, "ordered_game").Ordered()
-
-
-def check_columns(world: Any) -> None:
-    """Reading finds the cells of the rows, and writing changes these alone."""
-    query = world.bodies
-    rows = query.rows()
-    for field in ("place", "speed", "tag"):
-        wanted = getattr(world.body.data, field)[rows.body]
-        assert getattr(query.body, field).tolist() == wanted.tolist()
-    column = world.body.data.place.copy()
-    query.body.place += 1
-    column[rows.body] += 1
-    assert world.body.data.place.tolist() == column.tolist()
-    query.direct.place += 1
-
-
-@pytest.mark.usefixtures("small_blocks")
-@settings(
-    max_examples=examples(30),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(st.integers(0, 1 << 32), st.integers(1, 25))
-def test_equal_to_the_definition_in_small_blocks(seed: int, changes: int) -> None:
-    world, random = new_world(), Random(seed)
-    for _ in range(changes):
-        change(world, random)
-        check(world)
-        check_columns(world)
 
 
 def scattered(count: int, share: int, seed: int = 0) -> tuple[Any, Any]:
