@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -288,20 +287,3 @@ def test_lists_of_objects_in_archetypes() -> None:
     (chunk,) = world.burning.chunks()
     with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
         chunk.heat.source = ["a"]
-
-
-@pytest.mark.parametrize(
-    ("components", "message"),
-    [
-        ({"bodi": {}}, "spawn has no component 'bodi'; did you mean 'body'?"),
-        ({"Body": {}}, "spawn has no component 'Body'; did you mean 'body'?"),
-        ({"zzz": {}}, "spawn has no component 'zzz'; it has body, extra, place, heat"),
-        ({"body": {"mas": 1}}, "Body has no field 'mas'; did you mean 'mass'?"),
-        ({"heat": {"celsus": 1}}, "Heat has no field 'celsus'; did you mean 'celsius'?"),
-    ],
-)
-def test_unknown_keys_of_spawn(components: dict[str, Any], message: str) -> None:
-    world = together()
-    with pytest.raises(TypeError, match=re.escape(message)):
-        world.spawn(2, **components)
-    assert len(list(world.entities)) == COUNT
