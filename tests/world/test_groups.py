@@ -82,19 +82,6 @@ def test_what_does_not_join_does_not_touch_the_mates() -> None:
     assert w.bodies.n == 2
 
 
-def test_the_dead_stay_until_one_of_their_rows_goes() -> None:
-    w = game()
-    es = bodies(w, 4)
-    w.destroy_many(es[1:3])
-    assert w.bodies.n == 4
-    assert w.position.collect() == 2
-    assert w.bodies.entity.tolist() == es[[0, 3]].tolist()
-    assert len(w.velocity) == 4
-    assert aligned(w)
-    assert w.collect() == 2
-    assert aligned(w)
-
-
 def test_a_view_of_a_mate_may_be_given_although_its_rows_move() -> None:
     """The new rows drive out dead ones, which leave the group, before they are filled."""
     for source in ("columns", "entities"):
@@ -166,19 +153,6 @@ def test_a_lock_on_one_locks_all() -> None:
     assert w.bodies.n == 3
 
 
-def test_a_change_of_the_group_counts_in_all_members() -> None:
-    w = game()
-    bodies(w, 3)
-    changes: tuple[Callable[[], object], ...] = (
-        partial(w.bodies.sort, "velocity", [2, 1, 3]),
-        partial(w.bodies.reorder, [2, 0, 1]),
-    )
-    for change in changes:
-        versions = w.position.version, w.velocity.version
-        change()
-        assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
-
-
 def test_members_have_no_order_of_their_own() -> None:
     w = game()
     es = bodies(w, 3)
@@ -190,17 +164,6 @@ def test_members_have_no_order_of_their_own() -> None:
     refuses(ValueError, "permutation", w.bodies.reorder, [0, 1, 1])
     refuses(AttributeError, "position is its", setattr, w.bodies, "position", 3)
     assert w.bodies.entity.tolist() == es.tolist()
-
-
-def test_columns_of_a_mate_are_read_before_its_rows_move() -> None:
-    w = game()
-    es = bodies(w, 4)
-    w.destroy(es[0])
-    (new,) = w.spawn(1)  # evicts the dead entity's row
-    (row,) = w.velocity.create_many([new], speed=w.position.data.tag[:1])
-    assert w.velocity.speed(row) == 0
-    w.position.ensure(new)
-    assert w.bodies.n == 4
 
 
 @pytest.mark.parametrize("name", ["position", "velocity"])
@@ -233,24 +196,26 @@ def test_no_room_for_the_last_component_changes_nothing() -> None:
     assert w.lit.light.k.tolist() == w.lit.mesh.k.tolist() == [*range(63), 65]
 
 
-def test_the_other_member_counts_that_a_row_joins() -> None:
-    w = game()
-    (e,) = w.spawn(1, position={})
-    version = w.position.version
-    w.velocity.create(e)  # the only row, so that none moves
-    assert w.position.version == version + 1
+CHANGES: dict[str, Callable[[Any, Any], object]] = {
+    "sorted": lambda w, es: w.bodies.sort("velocity", [2, 1, 3]),
+    "reordered": lambda w, es: w.bodies.reorder([2, 0, 1]),
+    "one joins": lambda w, es: w.velocity.create(es[3]),
+    "some join": lambda w, es: w.velocity.create_many(es[3:]),
+    "one leaves the first": lambda w, es: w.position.remove(es[2]),
+    "some leave the first": lambda w, es: w.position.remove_many(es[1:3]),
+    "one leaves the second": lambda w, es: w.velocity.remove(es[2]),
+    "some leave the second": lambda w, es: w.velocity.remove_many(es[1:3]),
+}
 
 
-@pytest.mark.parametrize("leaves", ["position", "velocity"])
-def test_both_members_count_that_rows_leave(leaves: str) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_group_counts_in_all_members(change: str) -> None:
+    """Also where no row moves: the last ones leave, and who joins is behind them already."""
     w = game()
-    es = bodies(w, 4)
-    member = getattr(w, leaves)
-    # The last ones, so that no row moves.
-    for change in (partial(member.remove, es[3]), partial(member.remove_many, es[1:3])):
-        versions = w.position.version, w.velocity.version
-        change()
-        assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
+    es = [*bodies(w, 3), *w.spawn(2, position={})]
+    versions = w.position.version, w.velocity.version
+    CHANGES[change](w, es)
+    assert (w.position.version, w.velocity.version) == (versions[0] + 1, versions[1] + 1)
 
 
 def test_a_swap_in_full_buffers_needs_no_spare_row() -> None:
