@@ -185,29 +185,3 @@ def test_rows_of_nobody_do_not_die(kernel: str) -> None:
         assert len(world.entities) == 17
         assert not set(homes.tolist()) & set(world.entities.live().tolist())
     assert_alike(*both)
-
-
-SELF = """\
-component: Elk
-ids: true
-fields: {prey: id<Elk>}
----
-component: Fox
-fields: {steps: i64}
----
-world: Pack
-queries: {pack: {all: [Fox, Elk]}}
-kernels:
-  cull: {over: pack, steps: [destroy(Elk.prey), Fox.steps += 1]}
-"""
-
-
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
-def test_a_row_of_a_query_that_destroys_itself_takes_no_further_step(backend: Any) -> None:
-    world = world_package(SELF, f"itself_{backend}", backend).World()
-    world.spawn(3, fox={}, elk={})
-    ids = world.elk.id_of_many([0, 1, 2])
-    world.elk.data.prey = [ids[0], ids[2], 0]  # itself, another, nobody
-    world.cull()
-    assert world.fox.data.steps.tolist() == [0, 1, 1]
-    assert world.elk.resolve_many(ids).tolist().count(0xFFFF_FFFF) == 2
