@@ -36,7 +36,7 @@ fields: {cell: id<Patch>, energy: f64}
 component: Wolf
 on: cell
 destroy: callback
-fields: {cell: id<Patch>, name: {type: i32, unique: true, default: 0}}
+fields: {cell: id<Patch>}
 ---
 component: Tree
 owner: none
@@ -66,13 +66,6 @@ def world(package: Any) -> Any:
     return package.World()
 
 
-def test_cells_are_there_from_the_beginning(world: Any) -> None:
-    assert (len(world.patch), len(world.line), len(world.room)) == (20, 7, 24)
-    assert world.patch.data.grass.tolist() == [1.0] * 20
-    assert world.patch.grid.shape == (4, 5)
-    assert world.patch.wrap == (True, False)
-
-
 def test_a_cells_id_says_which_it_is(world: Any) -> None:
     patch = world.patch
     assert [patch.id_of(row) for row in (0, 19)] == [C, C + 19]
@@ -88,16 +81,6 @@ def test_a_cells_id_says_which_it_is(world: Any) -> None:
         patch[5]
 
 
-@pytest.mark.parametrize("name", ["patch", "line", "room"])
-def test_coordinates_are_those_of_c_order(world: Any, name: str) -> None:
-    grid = getattr(world, name).grid
-    ids = C + np.arange(len(getattr(world, name)), dtype=np.uint64)
-    wanted = np.stack(np.unravel_index(np.arange(len(ids)), grid.shape), axis=-1)
-    assert grid.coords_many(ids).tolist() == wanted.tolist()
-    assert [grid.coords(id) for id in ids.tolist()] == [*map(tuple, wanted.tolist())]
-    assert grid.at_many(wanted).tolist() == ids.tolist()
-
-
 def test_places_go_around_or_end(world: Any) -> None:
     grid = world.patch.grid
     assert [grid.at((4, 0)), grid.at((-1, 2)), grid.at((0, 5)), grid.at((2, -1))] == [
@@ -108,7 +91,7 @@ def test_places_go_around_or_end(world: Any) -> None:
     ]
     world.patch.wrap = (False, True)
     assert [grid.at((4, 0)), grid.at((0, 6))] == [0, C + 1]
-    assert grid.coords(3) == (-1, -1)
+    assert [grid.coords(id) for id in (C + 7, C + 19, 3)] == [(1, 2), (3, 4), (-1, -1)]
     assert grid.coords_many([C, 0, C + 99]).tolist() == [[0, 0], [-1, -1], [-1, -1]]
 
 
@@ -134,20 +117,24 @@ def test_what_is_no_place_is_refused(world: Any) -> None:
 def test_worlds_are_made_with_other_shapes(package: Any) -> None:
     world = package.World(patch=(2, 3), room=[1, 1, 1])
     assert (len(world.patch), len(world.room), len(world.line)) == (6, 1, 7)
+    assert (world.patch.grid.shape, world.patch.wrap) == ((2, 3), (True, False))
     assert len(package.PatchManager(shape=(3, 3))) == 9
     for shape in ((3,), (0, 2), (2**20, 2**20), 5):
         with pytest.raises(ValueError, match="PatchManager"):
             package.World(patch=shape)
 
 
-def test_cells_are_copied_with_their_shape(package: Any) -> None:
+def test_copies_have_the_shape_and_know_who_stands_where(package: Any) -> None:
     world = package.World(patch=(2, 3))
     world.patch.wrap = (False, True)
     world.patch.data.grass = np.arange(6)
+    world.spawn(1, sheep={"cell": C})
     for twin in (pickle.loads(pickle.dumps(world)), copy.deepcopy(world), copy.copy(world)):
-        assert twin.patch.grid.shape == (2, 3)
-        assert twin.patch.wrap == (False, True)
+        assert (twin.patch.grid.shape, twin.patch.wrap) == ((2, 3), (False, True))
         assert twin.patch.data.grass.tolist() == [*range(6)]
+        with pytest.raises(FullCellError):
+            twin.spawn(1, sheep={"cell": C})
+        assert twin.sheep.near([C], 0).rows.tolist() == [0]
 
 
 def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any) -> Iterator[int]:
@@ -206,7 +193,7 @@ def test_bad_questions(world: Any) -> None:
 
 
 def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
-    es = world.spawn(4, wolf={"cell": [C + 1, C, C + 1, 0], "name": [1, 2, 3, 4]})
+    es = world.spawn(4, wolf={"cell": [C + 1, C, C + 1, 0]})
     assert world.wolf.near([C + 1, C, C + 2, C + 12], 0).rows.tolist() == [0, 2, 1]
     around = world.wolf.near([C + 1], 1)
     assert around.rows.tolist() == [1, 0, 2]
@@ -218,7 +205,7 @@ def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
 
 @pytest.mark.parametrize("hood", HOODS)
 def test_around_no_cell_is_nobody(world: Any, hood: str) -> None:
-    world.spawn(3, wolf={"cell": [C, C + 1, 0], "name": [1, 2, 3]})
+    world.spawn(3, wolf={"cell": [C, C + 1, 0]})
     for manager in (world.wolf, world.patch):
         for radius in (0, 1, 9):
             starts, rows = manager.near([0, C, 0, C + 1, 0], radius, hood=hood)
@@ -249,23 +236,6 @@ def test_full_cells_take_nobody(world: Any) -> None:
     world.sheep.remove(int(es[1]))
     world.sheep.set_cell(1, C + 1)
     assert world.sheep.data.cell.tolist() == [C, C + 1]
-
-
-def test_rows_may_exchange_cells(world: Any) -> None:
-    world.spawn(2, sheep={"cell": [C, C + 1]})
-    world.sheep.data.cell = [C + 1, C]
-    assert world.sheep.near([C, C + 1], 0).rows.tolist() == [1, 0]
-
-
-def test_the_dead_stand_nowhere(world: Any) -> None:
-    es = world.spawn(2, sheep={"cell": [C, C + 1]})
-    world.entities.destroy(int(es[0]))
-    assert world.sheep.near([C, C + 1], 0).rows.tolist() == [1]
-    world.spawn(1, sheep={"cell": C})
-    world.collect()
-    with pytest.raises(FullCellError):
-        world.spawn(1, sheep={"cell": C})
-    world.spawn(1, sheep={"cell": C + 2})
 
 
 def test_the_dead_leave_room_for_several(world: Any) -> None:
@@ -317,22 +287,6 @@ def test_columns_are_read_only(world: Any) -> None:
     world.spawn(1, sheep={"cell": C})
     with pytest.raises(ValueError, match="read-only"):
         world.sheep.data.cell[0] = C + 1
-
-
-def test_copies_know_who_stands_where(world: Any) -> None:
-    world.spawn(1, sheep={"cell": C})
-    for twin in (pickle.loads(pickle.dumps(world)), copy.copy(world)):
-        with pytest.raises(FullCellError):
-            twin.spawn(1, sheep={"cell": C})
-        assert twin.sheep.near([C], 0).rows.tolist() == [0]
-
-
-def test_unique_fields_stand_beside(world: Any) -> None:
-    world.spawn(1, wolf={"cell": C, "name": 3})
-    with pytest.raises(ValueError, match="3 is the value"):
-        world.spawn(1, wolf={"cell": C + 1, "name": 3})
-    world.wolf.data.name = [9]
-    assert world.wolf.find_name(9) == 0
 
 
 def test_the_manager_makes_no_cells(world: Any) -> None:

@@ -188,29 +188,43 @@ def test_interrupts_leave_nothing_half_done(which: str, rows: int, backend: Back
 TWINS = """\
 component: Egg
 owner: none
-fields: {age: i64, nut: id<Nut>}
+fields: {age: i64}
 ---
 component: Nut
 owner: none
 fields: {number: {type: i64, unique: true}}
 ---
 component: Sheep
-fields: {egg: id<Egg>}
+fields: {a: i64, egg: id<Egg>}
+---
+component: Told
+release: true
+fields: {x: i64}
+---
+component: One
+fields: {key: {type: i64, unique: true}}
 ---
 world: Nest
 kernels:
   lay: {over: Sheep, steps: [spawn(Egg(age=1)), spawn(Nut(number=1))]}
+  both: {over: Sheep, steps: [spawn(Sheep(a=1)), spawn(Nut(number=7))]}
+  tell: {over: Sheep, steps: ["spawn(Told(), One(key=1))", die(where=Sheep.a > 5)]}
   tread: {over: Sheep, steps: [destroy(Sheep.egg), die()]}
 """
 
 
-def test_rows_of_nobody_are_taken_back_if_others_are_refused(backend: Backend) -> None:
+@pytest.mark.parametrize(("kernel", "left"), [("lay", 2), ("both", 2), ("tell", 1)])
+def test_if_one_is_refused_none_is_born(kernel: str, left: int, backend: Backend) -> None:
+    """Entities and what is nobody's; nothing is released, and no version counts."""
     package = world_package(TWINS, f"twins_{backend}", backend)
-    w = package.Nest()
-    w.spawn(2, sheep={})
+    w, released = package.Nest(), list[Any]()
+    w.spawn(2, sheep={"a": [1, 9]})
+    w.nut.create(number=7)
+    w.told.on_release(released.append)
     with pytest.raises(package.DuplicateValueError):
-        w.lay()
-    assert (len(w.egg), len(w.nut), len(w.sheep)) == (0, 0, 2)
+        getattr(w, kernel)()
+    assert (len(w.sheep), len(w.entities), len(w.egg), len(w.nut)) == (left, left, 0, 1)
+    assert (w.told.version, released) == (0, [])
 
 
 def test_rows_of_nobody_die_although_a_callback_fails(backend: Backend) -> None:

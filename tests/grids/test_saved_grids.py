@@ -1,9 +1,8 @@
-"""Snapshots of grids, of rows that stand on them, and of the time; and what breaks them."""
+"""Snapshots of grids, and of rows that stand on them; and what breaks them."""
 
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,6 @@ fields: {{{fields}}}
 ---
 """
 GRASS = 'grass: {type: f32, default: 1}, kind: {type: "str[4]", default: hay}, at: "i16[2]"'
-RANDOM = (
-    "---\nworld: World\nkernels: {gust: {over: Patch, steps: [Patch.grass = random() + tick]}}\n"
-)
 
 
 def patch(fields: str = GRASS, shape: str = "[4, 5]", keys: str = "") -> str:
@@ -127,32 +123,6 @@ def test_rows_of_every_policy_stand_where_they_stood(policy: str) -> None:
     assert new.sheep.near(every_cell, 0).starts.tolist() == (
         again.sheep.near(every_cell, 0).starts.tolist()
     )
-
-
-def test_draws_and_the_time_go_on() -> None:
-    text = patch() + sheep() + RANDOM
-    world = package(text).World(patch=(2, 3))
-    world.tick = -5
-    world.gust()
-    new = package(text).World.load(world.to_bytes())
-    assert (new.tick, new.patch.grid.shape) == (-5, (2, 3))
-    world.gust()
-    new.gust()
-    assert new.to_bytes() == world.to_bytes()
-    twin = pickle.loads(pickle.dumps(world))
-    assert (twin.tick, twin.to_bytes()) == (-5, world.to_bytes())
-    world.tick = 0
-    assert package(text).World.load(world.to_bytes()).tick == 0
-
-
-def test_a_time_is_not_lost_where_nobody_asks_for_it() -> None:
-    old = package(patch() + sheep() + RANDOM).World()
-    old.tick = 2**63 - 1
-    with pytest.raises(SnapshotError, match=r"has no time, .*drop=\[\"world.tick\"\]"):
-        loaded(old, OLD)
-    new = loaded(old, OLD, drop=["world.tick"])
-    assert not hasattr(new, "tick")
-    assert loaded(new, patch() + sheep() + RANDOM).tick == 0
 
 
 def test_verifying_finds_who_stands_nowhere_or_too_close() -> None:
