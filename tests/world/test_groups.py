@@ -166,6 +166,17 @@ def test_members_have_no_order_of_their_own() -> None:
     assert w.bodies.entity.tolist() == es.tolist()
 
 
+def test_columns_of_a_mate_are_read_before_its_rows_move() -> None:
+    w = game()
+    es = bodies(w, 4)
+    w.destroy(es[0])
+    (new,) = w.spawn(1)  # evicts the dead entity's row
+    (row,) = w.velocity.create_many([new], speed=w.position.data.tag[:1])
+    assert w.velocity.speed(row) == 0
+    w.position.ensure(new)
+    assert w.bodies.n == 4
+
+
 @pytest.mark.parametrize("name", ["position", "velocity"])
 def test_all_members_break_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     w = game()

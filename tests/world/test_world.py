@@ -196,6 +196,27 @@ def test_a_failing_release_does_not_stop_collecting(method: str) -> None:
     assert len(world.frozen) == len(world.health) == 0
 
 
+def test_components_of_an_entity() -> None:
+    world, package = new_world(), world_package(SCHEMA, "small_game")
+    (a,) = world.spawn(1, health={}, weapon={}).tolist()
+    (b,) = world.spawn(1).tolist()
+    assert world.components(a) == (package.Health, package.Weapon)
+    assert world.components(b) == world.components(0) == ()
+    world.weapon.remove(a)
+    assert world.components(np.uint64(a)) == (package.Health,)
+
+
+def test_empty_entities() -> None:
+    world = new_world()
+    assert world.empty_entities().tolist() == []
+    entities = world.spawn(4, health={})
+    none = world.spawn(3)
+    world.destroy(none[1])
+    world.health.remove(entities[2])
+    assert world.empty_entities().tolist() == [entities[2], none[0], none[2]]
+    assert world.empty_entities().dtype == np.uint64
+
+
 def test_a_world_without_components() -> None:
     world = world_package("world: Void", "void").Void()
     es = world.spawn(3)
