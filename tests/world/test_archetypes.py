@@ -104,7 +104,8 @@ def test_fields_that_no_component_has() -> None:
     refuses(
         TypeError, "^Armor takes a dict of its fields, not int$", store.create, [armor], armor=3
     )
-    for nothing in ([], (), False, np.zeros(0), np.zeros(2)):
+    empty: tuple[object, ...] = ([], (), False, np.zeros(0), np.zeros(2))
+    for nothing in empty:
         message = "^Armor takes a dict of its fields, not "
         refuses(TypeError, message, store.create, [armor], armor=nothing)
 
