@@ -47,16 +47,21 @@ def test_every_combination_passes_its_tests(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
+    check_package(number, tmp_path)
+
+
+def check_package(number: int, folder: Path) -> None:
+    """Draw, build and test one package in an importable folder."""
     schemas = Schemas(number)
     world = schemas.world()
     drafts = [schemas.component(f"Mix{letter}") for letter in "ABCDEF"]
     chunked, archetypes = schemas.chunked("XYZ"[: 1 + number % 3])
     world += archetypes + over_chunks(chunked, joined(drafts, Random(number))) + together(drafts)
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
-    package = tmp_path / f"mixture_{number}"
-    build(write(tmp_path / "schemas", documents), package, runtime=WAYS[number % 2])
+    package = folder / f"mixture_{number}"
+    build(write(folder / "schemas", documents), package, runtime=WAYS[number % 2])
     quick = ("-p", "tests.support.fewer_examples", "--every", "10")
-    assert failures(tmp_path, *quick, package / "tests") == [], "---\n".join(documents)
+    assert failures(folder, *quick, package / "tests") == [], "---\n".join(documents)
 
 
 @pytest.mark.parametrize("number", range(300))
