@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
@@ -73,7 +74,7 @@ kernels:
 DYING = """\
 component: Fox
 ids: true
-fields: {b: bool, other: id<Fox>}
+fields: {b: bool, other: id<Fox>, steps: i64}
 ---
 component: Elk
 fields: {b: bool}
@@ -83,8 +84,9 @@ queries: {pack: {all: [Fox, Elk]}}
 kernels:
   one: {over: Fox, steps: [die(where=Fox.b), destroy(Fox.other)]}
   one_in_turns: {over: Fox, turns: rows, steps: [destroy(Fox.other), die(where=Fox.b)]}
-  both: {over: pack, steps: [destroy(Fox.other), die(where=Fox.b)]}
-  both_in_turns: {over: pack, turns: rows, steps: [die(where=Fox.b), destroy(Fox.other)]}
+  both: {over: pack, steps: [destroy(Fox.other), die(where=Fox.b), Fox.steps += 1]}
+  both_in_turns: {over: pack, turns: rows,
+    steps: [die(where=Fox.b), destroy(Fox.other), Fox.steps += 1]}
 """
 HENS_IN_SPACE = """\
 component: Hen
@@ -164,15 +166,17 @@ kernels:
 
 @pytest.mark.parametrize(("kernel", "steps"), [("at_once", [1, 11, 11]), ("in_turns", [1, 11, 0])])
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n_dead", [0, 1])
 def test_a_row_of_a_query_that_is_gone_takes_no_step(
-    backend: Backend, kernel: str, steps: list[int]
+    n_dead: int, backend: Backend, kernel: str, steps: list[int]
 ) -> None:
     world = world_package(SELF, f"itself_{backend}", backend).World()
+    world.destroy_many(world.spawn(n_dead, fox={}, elk={}))  # their rows come first
     world.spawn(3, fox={}, elk={})
-    ids = world.elk.id_of_many([0, 1, 2])
-    world.elk.data.prey = [ids[0], ids[2], 0]  # itself, another, nobody
+    ids = world.elk.id_of_many(np.arange(3) + n_dead)
+    world.elk.data.prey[n_dead:] = [ids[0], ids[2], 0]  # itself, another, nobody
     getattr(world, kernel)()
-    assert world.fox.data.steps.tolist() == steps
+    assert world.fox.data.steps[n_dead:].tolist() == steps
     assert [*world.elk.resolve_many(ids)].count(0xFFFF_FFFF) == 2
 
 

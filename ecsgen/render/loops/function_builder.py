@@ -274,6 +274,11 @@ class FunctionBuilder:
         join = self.neighbour_joins[node.near]
         return join.links if node.is_link else join.candidates
 
+    @property
+    def is_scattered(self) -> bool:
+        """True if the function gets the rows of each component."""
+        return self.source.member_indices is not None
+
     def rows_of(self, owner: str) -> str:
         """Return the parameter with a component's rows, where these need not be the first ones."""
         source = self.source

@@ -70,8 +70,6 @@ class KernelFunction(FunctionBuilder):
         can_share = not (is_plain or in_chunks) and is_independent(self._lowered)
         self.is_parallel = kernel.parallel and can_share
         self._lane = self.names.reserve("lane") if self.is_parallel else ""
-        self.is_scattered = source.member_indices is not None
-        """True if the function gets the rows of each component."""
         self._is_of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """Parameters with the rows that a call names, and with the order of turns."""

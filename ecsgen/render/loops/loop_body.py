@@ -78,13 +78,20 @@ class LoopBody(LoopControl):
         owned = (name for name, component in components.items() if component.owner == "entity")
         return next(owned, next(iter(components)))
 
+    def row_number_of(self, owner: str) -> str:
+        """Return the expression for the row of a component as others know it, who may have columns
+        that were not cut to begin with the first row."""
+        row, builder = self.row_of(owner), self.builder
+        is_cut = builder.is_scattered and row == builder.row
+        return f"{builder.rows_of(owner)}[0] + {row}" if is_cut else row
+
     def _skip_despawned(self) -> None:
         """Skip rows of dead entities, and entities and rows despawned since."""
         over = self.home
         tests = [self._owner_alive_test(over)]
         for name in self.builder.source.components:
             if marks := self.lookups.despawned_rows(name):
-                tests.append(f"not {marks}[{self.row_of(name)}]")
+                tests.append(f"not {marks}[{self.row_number_of(name)}]")
         if not tests[0] and self.builder.source.components[over].owner == "entity":
             tests[0] = self.lookups.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
@@ -262,7 +269,8 @@ class LoopBody(LoopControl):
                     self._write_field(statement)
                 case lowered.UpdatePosition():
                     owner = statement.position.owner
-                    self._update_cells(owner, self.row_of(owner), self.value(statement.position))
+                    row = self.row_number_of(owner)
+                    self._update_cells(owner, row, self.value(statement.position))
                 case lowered.MoveToCell():
                     self._move_to_cell(statement)
                 case lowered.QueueDespawnSelf():
@@ -388,7 +396,7 @@ class LoopBody(LoopControl):
         builder.moved[name] = None
         value = self.keep_number(self.value(move.value)).at(0).text
         if move.row is None:
-            row, there = self.row_of(owner), self.value(move.to).at(0).text
+            row, there = self.row_number_of(owner), self.value(move.to).at(0).text
             test = self._alive_variable(owner)
         else:
             row = self._found_rows[move.row].text

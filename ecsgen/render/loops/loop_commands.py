@@ -52,9 +52,9 @@ class CommandEmitter:
         body, over = self._body, self._body.home
         with body.block(f"if {self._test(command.test)}"):
             if self._builder.source.components[over].owner == "none":
-                self._despawn_row(over, body.row_of(over))
+                self._despawn_row(over, body.row_number_of(over))
             else:
-                known = (over, body.row_of(over)) if self._lookups.has_one(over) else None
+                known = (over, body.row_number_of(over)) if self._lookups.has_one(over) else None
                 self._despawn_entity(body.owner_entity(over), known)
             body.jump("return")
 
@@ -67,7 +67,7 @@ class CommandEmitter:
             if command.row.component:
                 self._despawn_row(command.row.component, target.text)
                 is_own = command.row.component in self._builder.source.components
-                own_identity = body.row_of(command.row.component) if is_own else ""
+                own_identity = body.row_number_of(command.row.component) if is_own else ""
                 despawned = target.text
             else:
                 despawned = body.keep_number(body.value(command.handle)).at(0).text
