@@ -128,11 +128,11 @@ HOWS  others:
   glow: {rows: Spark, fields: [heat]}
   lawn: {rows: Patch, fields: [grass], where: Patch.grass < 0.5}
   sky: {rows: bodies, fields: [Star.mass], where: Star.at.x > 0}
-WHOschedule: {step: [sheep, {run: herd, every: 2, from: 1}, tick, others]}
+  any: {rows: some}
+  number: {some: {count: some}}
+schedule: {step: [sheep, {run: herd, every: 2, from: 1}, tick, others]}
 """
-WHO = "  any: {rows: some}\n  number: {some: {count: some}}\n"
-"""Of a query without `all`, and without fields: the interpreter wants both."""
-SCHEMA = SCHEMA.replace("WHO", WHO).replace(
+SCHEMA = SCHEMA.replace(
     "HOWS",
     "".join(
         f"    {how}: {{{how}: Sheep.energy}}\n    some_{how}: {{{how}: Sheep.energy, "
@@ -195,7 +195,7 @@ def filled(package: Any, rows: int, seed: int) -> Any:
 
 @pytest.mark.parametrize("rows", [1, 9, 60])
 def test_lines_are_what_the_interpreter_makes_of_the_rows(package: Any, rows: int) -> None:
-    schema = read(SCHEMA.replace(WHO, ""))
+    schema = read(SCHEMA)
     for name in schema.tables:
         check_table(package.World, schema, name, rows, rows)
 

@@ -176,7 +176,11 @@ class World:
 
         keys = self.schema.queries[query]
         is_any = "any" not in keys or any(map(has, keys["any"]))
-        return is_any and all(map(has, keys["all"])) and not any(map(has, keys.get("none", ())))
+        return (
+            is_any
+            and all(map(has, keys.get("all", [])))
+            and not any(map(has, keys.get("none", ())))
+        )
 
     def seed(self, seed: int) -> None:
         """Seed the world and all its managers."""

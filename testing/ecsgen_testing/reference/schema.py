@@ -152,7 +152,7 @@ class Table:
             where = {"where": document["where"]} if "where" in document else {}
             of_rows = {"function": "count", "over": document["rows"], **where}
             self.rows = Reduction("", "", {**of_rows, "of": "true"})
-            for field in document["fields"]:
+            for field in document.get("fields", []):
                 column = field.rpartition(".")[2]
                 self.fields[column] = Reduction(column, "", {**of_rows, "of": field})
 
@@ -237,7 +237,7 @@ class Schema:
         """Return the components that each row of a component, group or query has."""
         if name in self.components or name == SETTINGS:
             return [name]
-        return list(self.groups.get(name) or self.queries[name]["all"])
+        return list(self.groups.get(name) or self.queries[name].get("all", []))
 
     @cached_property
     def grouped(self) -> frozenset[str]:

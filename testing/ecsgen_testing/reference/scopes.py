@@ -28,7 +28,8 @@ class Scope:
     def __init__(self, run: Surroundings, rows: Actor, stem: int, locals: dict[str, Value]) -> None:
         self.run, self.rows, self.stem, self.locals = run, rows, stem, locals
         self.loops: dict[str, Neighbour] = {}
-        self.row = next(iter(rows.values()))
+        # an entity of a query without `all` has no row, and nobody reads one
+        self.row: Row = next(iter(rows.values()), None)  # type: ignore[assignment]
         self.met: Neighbour
         self.who: int
 
