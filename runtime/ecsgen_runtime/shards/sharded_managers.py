@@ -287,7 +287,6 @@ class ForeignIdRows(Rows):
     BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     _id_generation_column: NDArray[np.uint32]
     _foreign_ids: ForeignIdMap
-    _peak: int
 
     @property
     @abstractmethod
@@ -314,7 +313,7 @@ class ForeignIdRows(Rows):
         slots = (natives & np.uint64(SLOT_MASK)).view(np.intp)
         generations = (natives >> np.uint64(SLOT_BITS + ID_SHARD_BITS)).astype(np.uint32)
         cells = np.zeros(len(natives), np.uint32)
-        given_out = slots < self._peak
+        given_out = slots < self.held_rows()
         cells[given_out] = self._id_generation_column[slots[given_out]] >> ID_SHARD_BITS
         may_come = generations >= cells
         return natives[may_come], slots[may_come], generations[may_come]
@@ -324,7 +323,7 @@ class ForeignIdRows(Rows):
         in use or behind `end`, or of the last generation; else 0. O(k)."""
         natives, slots, generations = self.not_made_here(ids)
         cannot_skip = (slots >= end) | (generations >= ID_LAST)
-        known = (slots < self._peak).nonzero()[0]
+        known = (slots < self.held_rows()).nonzero()[0]
         cells = self._id_generation_column[slots[known]]
         is_native = cells & ID_FOREIGN_FLAG != ID_FOREIGN_FLAG
         cannot_skip[known] |= is_native & (self._rows_in(slots[known]) != NIL)
