@@ -69,7 +69,12 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/ids.py": ("kernels/test_newborn_handles.py",),
     "managers/policies/index.py": ("policies/test_index.py",),
     "managers/policies/instances.py": ("world/test_world_queries.py",),
-    "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
+    "managers/policies/owners.py": (
+        "policies/test_row_proxies.py",
+        "policies/test_aliases.py",
+        "policies/test_additions.py",
+        "policies/test_on_delete.py",
+    ),
     "managers/policies/references.py": ("policies/test_on_delete.py",),
     "managers/policies/ring.py": ("policies/test_ring.py",),
     "managers/policies/unique.py": ("policies/test_unique.py",),
