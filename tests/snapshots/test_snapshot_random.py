@@ -177,7 +177,7 @@ def test_ranks_are_distances_to_the_end(lengths: list[int], random: Any) -> None
     assert depths(nexts).tolist() == [wanted[row] for row in range(len(nexts))]
 
 
-_BLOCK = 20
+_BLOCK = 40
 
 
 @pytest.mark.parametrize("start", range(0, 200, _BLOCK))
