@@ -68,8 +68,7 @@ def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = 
         with slot_cache:
             for arrival in arrivals:
                 arrival.manager._ensure_capacity(arrival.owners, arrival.columns, borrowed)
-                if arrival.span > arrival.manager.data.allocated:
-                    arrival.manager.data.reserve_rows(arrival.span, borrowed)
+                arrival.manager.data.reserve_rows(arrival.span, borrowed)
         for bits, owners, _ in batches:
             store.table.make_room(bits, owners)
         run = world.entities.dispatch.run
