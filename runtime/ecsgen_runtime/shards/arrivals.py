@@ -114,7 +114,7 @@ def _announce(
     added = []
     for component, manager, *_ in arrivals:
         if manager.HAS_ADD_CALLBACKS and manager.has_add_listeners:
-            ids = None if component.is_owned else parcel.column(component.marks["~id"])
+            ids = None if component.is_owned else parcel.column(component.columns["~id"])
             added.append(manager.added_rows(rows_of(manager, es) if ids is None else ids))
     announce_all(world.entities.dispatch, added)
 
@@ -202,7 +202,7 @@ def _plan_arrival(
     else:
         owners = np.zeros(count, np.uint64)
     span = _check_ids(rows, manager, world.entities.n_used) if "~id" in component.columns else 0
-    if "~parent" in component.columns:
+    if component.is_tree:
         _check_tree(rows)
     if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
@@ -241,9 +241,11 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
     rows = manager.evict_and_append(owners, manager._own(columns))
     if not component.is_owned:
         rows = manager.resolve_many(rows)
-    if not component.marks and not component.cold:
-        return
-    columns_by_mark = {name: parcel.column(number) for name, number in component.marks.items()}
+    columns_by_mark = {
+        name: parcel.column(number)
+        for name, number in component.columns.items()
+        if name.startswith("~")
+    }
     if "~id" in columns_by_mark:
         manager.set_ids(rows, columns_by_mark["~id"])
     if component.cold:  # a cold row is restored even if it has only defaults
@@ -256,7 +258,7 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
             manager.deactivate_many(rows[~active])
         else:
             manager.activate_many(rows[active])
-    if "~parent" in columns_by_mark:
+    if component.is_tree:
         if not component.is_owned:
             rows = manager.resolve_many(columns_by_mark["~id"])
         elif "~active" in columns_by_mark:

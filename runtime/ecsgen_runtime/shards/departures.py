@@ -15,13 +15,13 @@ from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
 from ..base.locks import is_broken, is_locked, mark_broken, raise_if_locked
 from ..managers.manager import Manager
+from ..managers.policies.chains import MAX_STEPS
 from ..managers.policies.cold import cold_row_column
 from ..managers.policies.destroy import Release
 from ..managers.policies.hierarchy import Hierarchy, HierarchyRows, parent_column
 from ..managers.policies.instances import Many
 from ..managers.policies.owners import Owned
 from ..managers.policies.packed import Partition
-from ..tables.buffers import Column
 from ..tables.columns import owner_column
 from ..values.array_coercion import as_entities, drop_duplicates, find_first_duplicate
 from . import parcels
@@ -54,19 +54,18 @@ def plan_departure(
     """
     plan = parcels.plan_of(type(world))
     checked = {name: checked_ids(world, name, ids[name]) for name in ids}
-    hierarchies = [component for component in plan.managed if "~parent" in component.columns]
     check_locks(world, entities, checked)
     collect_dead_rows(world, entities)
-    all_entities = with_descendants(world, hierarchies, entities)
+    all_entities = with_descendants(world, entities)
     if all_entities is not entities:
         entities, slots = all_entities, world.entities.slots(all_entities)
     try:
         with SlotCache(world.entities, entities, slots) as slot_cache:
-            rows = _rows_of_all(world, hierarchies, entities, checked, slot_cache)
+            rows = _rows_of_all(world, entities, checked, slot_cache)
     except BaseException:  # an interrupt may have come upon the end of the block
         world.entities.slot_cache = None
         raise
-    for component in hierarchies:
+    for component in plan.trees:
         _check_parents(getattr(world, component.attribute), rows.get(component.attribute))
     check_locks(world, entities, checked)
     return BatchRemoval(entities, slots, checked, rows)
@@ -76,20 +75,16 @@ def collect_dead_rows(world: ShardBase, entities: EntityArray) -> None:
     """Remove the rows of dead entities in hierarchies; StaleEntityError if a cascade removes one
     of `entities`, which is a copy."""
     before = world.entities.despawn_count
-    for component in parcels.plan_of(type(world)).managed:
+    for component in parcels.plan_of(type(world)).trees:
         manager = getattr(world, component.attribute)
-        if "~parent" in component.columns and hasattr(manager, "collect"):
+        if hasattr(manager, "collect"):
             manager.collect()
     if world.entities.despawn_count != before:
         world.entities.require_many(entities)
 
 
 def _rows_of_all(
-    world: ShardBase,
-    hierarchies: list[ParcelComponent],
-    entities: EntityArray,
-    ids: dict[str, IdArray],
-    slot_cache: SlotCache,
+    world: ShardBase, entities: EntityArray, ids: dict[str, IdArray], slot_cache: SlotCache
 ) -> dict[str, RowArray]:
     """Return all rows that leave by attribute; adds the ids of descendants to `ids`."""
     rows: dict[str, RowArray] = {}
@@ -106,7 +101,7 @@ def _rows_of_all(
             rows[component.attribute] = rows_from_heads(manager, first_rows)
         elif component.attribute in ids:
             rows_by_id = manager.resolve_many(ids[component.attribute])
-            if component in hierarchies:
+            if component.is_tree:
                 below = manager.with_descendants(np.sort(rows_by_id))
                 rows_by_id = np.concatenate((rows_by_id, below[~np.isin(below, rows_by_id)]))
                 ids[component.attribute] = manager.ids_in(rows_by_id)
@@ -130,8 +125,7 @@ def checked_ids(world: ShardBase, name: str, ids: ArrayLike) -> IdArray:
     """Return a copy of ids of a component without owners; StaleIdError for stale or repeated ids,
     TypeError for another component."""
     managed = parcels.plan_of(type(world)).managed
-    component = next((c for c in managed if c.attribute == name), None)
-    if component is None or component.is_owned:
+    if not any(each.attribute == name and not each.is_owned for each in managed):
         raise TypeError(f"{name} is no component whose rows have no owners")
     checked = as_entities(ids, "ids").copy()
     rows = getattr(world, name).resolve_many(checked)
@@ -158,18 +152,19 @@ def check_locks(
         ):
             raise_if_locked(manager)
     store = world.archetype_store()
-    is_store_locked = store is not None and is_locked(store)
-    if is_store_locked and (entities is None or store.has_any(entities)):
+    if store is not None and is_locked(store) and (entities is None or store.has_any(entities)):
         raise_if_locked(store)
 
 
-def with_descendants(
-    world: ShardBase, hierarchies: list[ParcelComponent], entities: EntityArray
-) -> EntityArray:
+def owned_trees(world: ShardBase) -> list[Any]:
+    """Return the managers of rows that have owners and parents."""
+    trees = parcels.plan_of(type(world)).trees
+    return [getattr(world, component.attribute) for component in trees if component.is_owned]
+
+
+def with_descendants(world: ShardBase, entities: EntityArray) -> EntityArray:
     """Return entities and the owners of all descendants of their rows."""
-    managers = [
-        getattr(world, component.attribute) for component in hierarchies if component.is_owned
-    ]
+    managers = owned_trees(world)
     while managers:
         below = [
             owner_column(m.data)[m.with_descendants(m.rows_of_many(entities))] for m in managers
@@ -209,11 +204,11 @@ def rows_from_heads(manager: Owned, rows: RowArray) -> RowArray:
 
 
 def _chain_rows(manager: Many, heads: RowArray) -> RowArray:
-    """Return the rows in reach of the first n rows, or of those `named`, ghosts among them."""
+    """Return all rows of the chains that begin with these rows, chain by chain."""
     nexts = manager.data._next_column
     rows, list_numbers = [heads], [np.arange(len(heads))]
     current, current_lists = heads, list_numbers[0]
-    for _ in range(64):
+    for _ in range(MAX_STEPS):
         next_rows = nexts[current]
         has_next = next_rows != NIL
         current, current_lists = next_rows[has_next].astype(np.intp), current_lists[has_next]
@@ -241,15 +236,14 @@ def _leave(world: ShardBase, departure: BatchRemoval) -> None:
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in departure.rows if len(departure.rows[name])]
     versions = [manager.version for manager in concerned]
-    # last: removing a parent would cascade to children of entities that are still here
-    hierarchies = [component for component in plan.managed if "~parent" in component.columns]
-    rest = [component for component in plan.managed if "~parent" not in component.columns]
     try:
         with SlotCache(entities, departure.entities, departure.slots) as slot_cache:
-            for component in rest:
-                _drop_rows(world, component, departure, slot_cache)
+            for component in plan.managed:
+                if not component.is_tree:
+                    _drop_rows(world, component, departure, slot_cache)
             foreign, slots = entities._leave(departure.entities, departure.slots)
-            for component in hierarchies:
+            # last: removing a parent would cascade to children of entities that are still here
+            for component in plan.trees:
                 _drop_rows(world, component, departure, slot_cache)
             store = world.archetype_store()
             if store is not None:
@@ -283,7 +277,7 @@ def _drop_rows(
         return
     if not component.is_owned:
         _drop(manager, np.sort(manager.resolve_many(departure.ids[component.attribute])))
-    elif "~parent" in component.columns:
+    elif component.is_tree:
         _detach_dead_children(manager, _ascending_rows(manager, departure.entities))
         _drop(manager, _ascending_rows(manager, departure.entities))
     else:
@@ -343,8 +337,8 @@ class ParcelWriter:
         self.entities = entities
         self._counts = [0] * plan.n_tables
         self._cells: dict[int, NDArray[Any]] = {}
-        self._sources: list[tuple[Any, tuple[tuple[Column, int], ...], RowArray]] = []
-        """Data of a manager, columns of it with their numbers in the parcel, and rows."""
+        self._sources: list[tuple[Any, Mapping[str, int], RowArray]] = []
+        """Data of a manager, the numbers of its columns in the parcel, and rows."""
 
     def put(self, number: int, cells: NDArray[Any]) -> None:
         """Set the cells of a column, as many as its table has rows."""
@@ -359,25 +353,15 @@ class ParcelWriter:
         """Add rows of a manager."""
         data: Any = manager.data
         self._counts[component.table] = len(rows)
-        if component.is_owned:
-            is_whole = component.is_one and len(rows) == len(self.entities)
-            owners = self.entities if is_whole else data._entity_column[rows]
-            self._cells[component.columns["entity"]] = owners
         self._cells.update(_bookkeeping(component, manager, rows))
-        self._sources.append((data, component.sources, rows))
+        self._sources.append((data, component.columns, rows))
         if component.cold:
-            self._add_cold(component, data, rows)
+            cold_rows = cold_row_column(data)[rows]
+            with_cold = (cold_rows != NIL).nonzero()[0]
+            self.put(component.cold["~row"], with_cold)
+            self._sources.append((data.cold, component.cold, cold_rows[with_cold].astype(np.intp)))
         for field, number in component.objects.items():
             self.put_objects(number, _objects(data, f"_{field}_column", rows))
-
-    def _add_cold(self, component: ParcelComponent, data: Any, rows: RowArray) -> None:
-        """Add the cold rows of rows that have one."""
-        cold_rows = cold_row_column(data)[rows]
-        with_cold = (cold_rows != NIL).nonzero()[0]
-        self.put(component.cold["~row"], with_cold)
-        if len(with_cold):
-            cold_rows = cold_rows[with_cold].astype(np.intp)
-            self._sources.append((data.cold, component.cold_sources, cold_rows))
 
     def bytes(self) -> NDArray[np.uint8]:
         """Return the bytes of the parcel."""
@@ -389,15 +373,15 @@ class ParcelWriter:
         words[len(head) : len(head) + n] = self.entities
         buffer = words.view(np.uint8)[:nbytes]
         for data, columns, rows in self._sources:
-            source_buffer, allocated, count = data.buffer, data.allocated, len(rows)
-            for column, number in columns:
-                nbytes, item = column.nbytes, plan.columns[number].item
-                source_start, start = column.bytes_before * allocated, starts[number]
-                source_column = source_buffer[
-                    source_start : source_start + nbytes * allocated
-                ].view(item)
-                target_column = buffer[start : start + nbytes * count].view(item)
-                source_column.take(rows, out=target_column, mode="clip")
+            source_buffer, allocated = data.buffer, data.allocated
+            for column in data.LAYOUT if len(rows) else ():
+                if column.name not in columns:
+                    continue
+                number, first = columns[column.name], column.offset(allocated)
+                item, start = plan.columns[number].item, starts[number]
+                source = source_buffer[first : first + column.nbytes * allocated].view(item)
+                target = buffer[start : start + column.nbytes * len(rows)].view(item)
+                source.take(rows, out=target, mode="clip")
         for number, values in self._cells.items():
             packed_column = plan.columns[number]
             count = counts[packed_column.table]
@@ -478,12 +462,8 @@ def plan_departures(
             departures[rank] = plan_departure(
                 world, entities[is_leaving], slots[is_leaving], leaving_ids
             )
-    if sum(len(departure.entities) for departure in departures.values()) == len(entities):
-        return departures
-    leaving = np.concatenate(
-        [entities[:0], *(departure.entities for departure in departures.values())]
-    )
-    if not all_distinct(leaving):
+    leaving = [departure.entities for departure in departures.values()]
+    if sum(map(len, leaving)) > len(entities) and not all_distinct(np.concatenate(leaving)):
         raise HierarchyError("an entity has roots that go to different ranks")
     return departures
 
@@ -523,11 +503,10 @@ def merge_departures(plans: list[BatchRemoval]) -> BatchRemoval:
 
     def merge_tables(tables: list[Mapping[str, Any]]) -> dict[str, Any]:
         names = dict.fromkeys(name for table in tables for name in table)
-        parts = {
-            name: [table_rows[name] for table_rows in tables if name in table_rows]
+        return {
+            name: np.concatenate([table[name] for table in tables if name in table])
             for name in names
         }
-        return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
     return BatchRemoval(
         np.concatenate([plan.entities for plan in plans]),
@@ -540,15 +519,10 @@ def merge_departures(plans: list[BatchRemoval]) -> BatchRemoval:
 def _has_parent(world: ShardBase, entities: EntityArray) -> NDArray[np.bool_]:
     """Return a mask of entities that have a row below a row of another entity."""
     has_parent = np.zeros(len(entities), np.bool_)
-    for component in parcels.plan_of(type(world)).managed:
-        if "~parent" not in component.columns or not component.is_owned:
-            continue
-        manager = getattr(world, component.attribute)
-        data = manager.data
-        rows = manager.rows_of_many(entities)
-        parents = parent_column(data)[rows]
-        below = rows[parents != NIL]
-        above = owner_column(data)[parent_column(data)[below]]
-        owners = owner_column(data)[below]
+    for manager in owned_trees(world):
+        rows, column = manager.rows_of_many(entities), owner_column(manager.data)
+        parents = parent_column(manager.data)[rows]
+        is_below = parents != NIL
+        owners, above = column[rows[is_below]], column[parents[is_below]]
         has_parent |= np.isin(entities, owners[owners != above])
     return has_parent

@@ -22,14 +22,14 @@ from ..kernels.spaces.spatial import (
     join_search_arguments,
 )
 from ..managers.policies.owners import Owned
-from ..tables.buffers import grown_capacity, item_view, read_only
+from ..tables.buffers import grown_capacity, item_view, read_only, split_columns
 from ..tables.columns import OwnedRows, owner_column
 from ..tables.placement import NO_ROWS
 from ..values.array_coercion import as_entities, drop_duplicates
 from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
-from .parcels import ParcelColumn, ShardError, Tables, alignment, columns_of, view_of
+from .parcels import ParcelColumn, ShardError, Tables, alignment, view_of
 from .shard_base import ShardBase
 from .sharded_entities import ShardedEntities
 
@@ -142,8 +142,13 @@ class GhostHolder(Owned):
     def _ghost_columns(cls) -> tuple[str, ...]:
         """Return the columns that ghosts have: several for fields that are split."""
         columns = {column.name for column in cls.LAYOUT}
-        fields = (field for field in cls.FIELDS if field.name in cls._GHOSTS)
-        return tuple(name for field in fields for name in columns_of(field, columns))
+        fields = [field for field in cls.FIELDS if field.name in cls._GHOSTS]
+        return tuple(
+            name
+            for field in fields
+            for name in (field.name, *split_columns(field.name, field.shape))
+            if name in columns
+        )
 
     def _owners_near(self) -> EntityArray:
         data = self.data

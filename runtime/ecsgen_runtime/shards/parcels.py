@@ -23,7 +23,6 @@ from ..base.fast_typing import NamedTuple
 from ..base.handles import EntityArray
 from ..tables.buffers import Column, item_type, split_columns
 from ..tables.columns import field_of
-from ..values.field_tables import FieldInfo
 from .handle_map import all_distinct
 from .shard_base import ShardBase
 
@@ -41,7 +40,7 @@ class ShardError(EcsError, RuntimeError):
 
 _LINKS: Final = (
     "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
-    "id_generation newer older cold_row"
+    "id_generation newer older cold_row row"
 )
 _BOOKKEEPING: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
 """Columns that are no fields."""
@@ -80,18 +79,16 @@ class ParcelComponent(NamedTuple):
     """The columns of the cold subtable, and "~row"; empty without one."""
     objects: Mapping[str, int]
     """Fields that are objects → columns of pickles."""
-    parts: Mapping[str, tuple[str, ...]]
-    """Fields → their columns: several for fields that are split."""
-    is_owned: bool
-    """True if rows belong to entities."""
-    is_one: bool
-    """True if an entity has one row at most, and rows come in the order of entities."""
-    sources: tuple[tuple[Column, int], ...]
-    """Columns of the manager that go into the parcel as they are; without owners."""
-    cold_sources: tuple[tuple[Column, int], ...]
-    """Columns of the cold subtable that go into the parcel as they are."""
-    marks: Mapping[str, int]
-    """The columns with a `~`, which are bookkeeping."""
+
+    @property
+    def is_owned(self) -> bool:
+        """True if rows belong to entities."""
+        return "entity" in self.columns
+
+    @property
+    def is_tree(self) -> bool:
+        """True if rows have parents."""
+        return "~parent" in self.columns
 
 
 class ParcelPlan(NamedTuple):
@@ -112,6 +109,11 @@ class ParcelPlan(NamedTuple):
     def n_tables(self) -> int:
         """Number of tables."""
         return len(self.row_nbytes)
+
+    @property
+    def trees(self) -> list[ParcelComponent]:
+        """Components with managers whose rows have parents."""
+        return [component for component in self.managed if component.is_tree]
 
 
 class Tables:
@@ -161,74 +163,45 @@ def alignment(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind in "SV" else dtype.itemsize
 
 
+_MARKS: Final = (
+    *(("entity", "entity", _U64), ("id_generation", "~id", _U64)),
+    *(("parent", "~parent", _U32), ("parent", "~rank", _U32)),
+)
+"""Columns of a manager, and what they become in a parcel."""
+
+
 def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
-    rows, name = kind.ROWS, kind.ROWS.MANAGER.removesuffix("Manager")
-    column_names, table = {column.name for column in kind.LAYOUT}, tables.table()
-    columns: dict[str, int] = {}
-    if "entity" in column_names:
-        columns["entity"] = tables.add(f"{name}.entity", table, _U64)
-    if "id_generation" in column_names:
-        columns["~id"] = tables.add(f"{name}.~id", table, _U64)
-    if "parent" in column_names:
-        columns["~parent"] = tables.add(f"{name}.~parent", table, _U32)
-        columns["~rank"] = tables.add(f"{name}.~rank", table, _U32)
+    rows, name, table = kind.ROWS, kind.ROWS.MANAGER.removesuffix("Manager"), tables.table()
+    present, cold = {column.name for column in kind.LAYOUT}, dict[str, int]()
+    columns = {
+        mark: tables.add(f"{name}.{mark}", table, dtype)
+        for column, mark, dtype in _MARKS
+        if column in present
+    }
     if hasattr(kind, "activate"):
         columns["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
     columns |= _fields(tables, name, table, kind.LAYOUT)
-    cold: dict[str, int] = {}
-    sources = _sources(kind.LAYOUT, columns)
-    cold_sources: tuple[tuple[Column, int], ...] = ()
     objects = [*rows.OBJECTS]
-    if "cold_row" in column_names:
+    if "cold_row" in present:
         cold_table = tables.table()
         cold["~row"] = tables.add(f"{name}.~row", cold_table, _U32)
-        layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
-        cold |= _fields(tables, name, cold_table, layout)
-        cold_sources = _sources(layout, cold)
+        cold |= _fields(tables, name, cold_table, kind.LAYOUT_COLD)
         objects += rows.COLD.OBJECTS
-    pickles = {
-        field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
-        for column in objects
-    }
-    return ParcelComponent(
-        name,
-        attribute,
-        kind,
-        table,
-        columns,
-        cold,
-        pickles,
-        {f.name: columns_of(f, {*columns, *cold, *pickles}) for f in kind.FIELDS},
-        "entity" in column_names,
-        "entity" in column_names and not kind.ALLOWS_MANY and not kind.HAS_ORDER,
-        sources,
-        cold_sources,
-        {name: number for name, number in columns.items() if name.startswith("~")},
-    )
-
-
-def _sources(
-    layout: Iterable[Column], columns: Mapping[str, int]
-) -> tuple[tuple[Column, int], ...]:
-    """Return the columns that go into the parcel as they are, with their numbers there."""
-    return tuple(
-        (column, columns[column.name])
-        for column in layout
-        if column.name in columns and column.name != "entity"
-    )
+    pickles = _pickles(tables, name, map(field_of, objects))
+    return ParcelComponent(name, attribute, kind, table, columns, cold, pickles)
 
 
 def _chunked(tables: Tables, kind: Any) -> ParcelComponent:
     name, table = kind.ROW.__name__, tables.table()
+    objects = [column.name for column in kind.LAYOUT if column.dtype.hasobject]
     columns = {"entity": tables.add(f"{name}.entity", table, _U64)}
-    plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
+    plain = [column for column in kind.LAYOUT if column.name not in objects]
     columns |= _fields(tables, name, table, plain)
-    pickles = {
-        column.name: tables.add(f"{name}.~{column.name}", tables.table(), _U8)
-        for column in kind.LAYOUT
-        if column.dtype.hasobject
-    }
-    return ParcelComponent(name, "", kind, table, columns, {}, pickles, {}, True, True, (), (), {})
+    return ParcelComponent(name, "", kind, table, columns, {}, _pickles(tables, name, objects))
+
+
+def _pickles(tables: Tables, component: str, fields: Iterable[str]) -> dict[str, int]:
+    return {name: tables.add(f"{component}.~{name}", tables.table(), _U8) for name in fields}
 
 
 def _fields(tables: Tables, component: str, table: int, layout: Iterable[Column]) -> dict[str, int]:
@@ -237,13 +210,6 @@ def _fields(tables: Tables, component: str, table: int, layout: Iterable[Column]
         for c in layout
         if c.name not in _BOOKKEEPING
     }
-
-
-def columns_of(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
-    """Return the columns of a field."""
-    if field.name in columns:
-        return (field.name,)
-    return tuple(split_columns(field.name, field.shape))
 
 
 MAGIC: Final = b"ecsparc1"
@@ -490,10 +456,10 @@ class ParcelRows:
             if name in self.component.objects:
                 columns[name] = self.objects(name)
                 continue
-            parts = self.component.parts[name]
-            cells = [self._stored(part) for part in parts]
-            column = cells[0]
-            if parts != (name,):
+            if name in self.component.columns or name in self.component.cold:
+                column = self._stored(name)
+            else:
+                cells = [self._stored(part) for part in split_columns(name, field.shape)]
                 column = np.stack(cells, axis=1).reshape(self.count, *field.shape)
             columns[name] = self.checked(name, field, column)
         return columns
