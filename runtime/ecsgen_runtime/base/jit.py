@@ -116,6 +116,7 @@ CONSTANTS_OF: Final = (
     "kernels/random_streams.py",
     "kernels/reductions.py",
     "kernels/arithmetic.py",
+    "kernels/loops.py",
     "shards/handle_map.py",
     "kernels/spaces/cell_lists.py",
 )

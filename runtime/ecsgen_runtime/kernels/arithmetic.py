@@ -82,16 +82,20 @@ def between(value: Any, low: float, high: float) -> Any:
 
 def as_int64(value: Any) -> np.int64:
     """Return a float truncated and clipped to i64, 0 for NaN."""
+    value = float(value)  # Python's own compares sooner
     if value >= 2.0**63:
         return np.int64(2**63 - 1)
-    return np.int64(int(between(value, -(2.0**63), 2.0**63)))
+    if value >= -(2.0**63):
+        return np.int64(value)
+    return np.int64(-(2**63) if value < 0 else 0)
 
 
 def as_uint64(value: Any) -> np.uint64:
     """Return a float truncated and clipped to u64, 0 for NaN."""
+    value = float(value)
     if value >= 2.0**64:
         return np.uint64(2**64 - 1)
-    return np.uint64(int(between(value, 0.0, 2.0**64)))
+    return np.uint64(value if value > 0 else 0)
 
 
 def weighted_index(weights: Any, count: int, drawn: float) -> int:
@@ -145,7 +149,7 @@ def multiply_time(a: Any, n: Any) -> Any:
 
 def divide_times(a: Any, b: Any) -> Any:
     """Return the ratio of two timedeltas; NaN if one is NaT."""
-    return np.float64(np.nan) if NAT in (a, b) else np.float64(a) / np.float64(b)
+    return np.float64(np.nan) if a == NAT or b == NAT else np.float64(a) / np.float64(b)
 
 
 def negate_time(a: Any) -> Any:

@@ -14,6 +14,8 @@ from . import arithmetic
 minimum: Final = jit()(arithmetic.minimum)
 maximum: Final = jit()(arithmetic.maximum)
 between: Final = jit()(arithmetic.between)
+as_int64: Final = jit()(arithmetic.as_int64)
+as_uint64: Final = jit()(arithmetic.as_uint64)
 weighted_index: Final = jit()(arithmetic.weighted_index)
 NAT: Final = arithmetic.NAT
 
@@ -185,22 +187,6 @@ def shift_down(a: Any, n: Any, bits: int) -> Any:
     return a >> (bits - 1) if a < 0 else a - a
 
 
-@jit()
-def as_int64(value: Any) -> np.int64:
-    """Return a float truncated and clipped to i64, 0 for NaN."""
-    if value >= 2.0**63:
-        return np.int64(2**63 - 1)
-    return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
-
-
-@jit()
-def as_uint64(value: Any) -> np.uint64:
-    """Return a float truncated and clipped to u64, 0 for NaN."""
-    if value >= 2.0**64:
-        return np.uint64(2**64 - 1)
-    return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))
-
-
 # Times: an i64 counts the units, and the least one is NaT
 
 
@@ -223,23 +209,13 @@ def multiply_time(a: Any, n: Any) -> Any:
 
 
 @jit()
-def divide_times(a: Any, b: Any) -> Any:
-    """Return the ratio of two timedeltas; NaN if one is NaT."""
-    return np.nan if a == NAT or b == NAT else np.float64(a) / np.float64(b)
-
-
-@jit()
 def negate_time(a: Any) -> Any:
     """Return the negative of a timedelta; NaT of NaT."""
     return subtract_int64(0, a)
 
 
-@jit()
-def absolute_time(a: Any) -> Any:
-    """Return the absolute value of a timedelta; NaT of NaT."""
-    return subtract_int64(0, a) if a < 0 else np.int64(a)
-
-
+absolute_time: Final = absolute_int64
+divide_times: Final = jit()(arithmetic.divide_times)
 earliest: Final = jit()(arithmetic.earliest)
 latest: Final = jit()(arithmetic.latest)
 is_before: Final = jit()(arithmetic.is_before)

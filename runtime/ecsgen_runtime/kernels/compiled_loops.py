@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.jit import jit
+from . import loops
 from .loops import warn_of_cut_off as warn_of_cut_off
 
-_SLOT_BITS = np.uint64(32)
+_next_entity: Final = jit()(loops.take_entity)
+_next_id: Final = jit()(loops.take_id)
 
 
 @jit()
@@ -22,33 +23,12 @@ def grown(array: Any, elements: int = 1) -> Any:
 
 
 @jit()
-def take_entity(
-    numbers: NDArray[np.int64], free: NDArray[np.uint32], cells: NDArray[np.uint64]
-) -> np.uint64:
+def take_entity(numbers: Any, free: Any, cells: Any) -> np.uint64:
     """Return the handle of the next entity; 0 without an index left."""
-    number = numbers[0]
-    numbers[0] = number + 1
-    early, new = numbers[1], numbers[2]
-    if early <= number < early + new:
-        return np.uint64(numbers[3] + number - early)
-    if number >= early:
-        number -= new
-    if number >= numbers[5]:
-        return np.uint64(0)
-    index = free[(numbers[4] + number) & np.int64(len(free) - 1)]
-    return np.uint64(cells[index] ^ np.uint64(1))
+    return np.uint64(_next_entity(numbers, free, cells))
 
 
 @jit()
-def take_id(
-    numbers: NDArray[np.int64], free: NDArray[np.uint32], cells: NDArray[np.uint32]
-) -> np.uint64:
+def take_id(numbers: Any, free: Any, cells: Any) -> np.uint64:
     """Return the id of the next row."""
-    number = numbers[0]
-    numbers[0] = number + 1
-    slot = np.uint64(numbers[3] + number - numbers[2])
-    generation = np.uint64(numbers[4])
-    if number < numbers[2]:
-        slot = np.uint64(free[numbers[1] + number])
-        generation = np.uint64(cells[slot])
-    return generation << _SLOT_BITS | slot
+    return np.uint64(_next_id(numbers, free, cells))

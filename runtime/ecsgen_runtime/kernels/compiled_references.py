@@ -10,13 +10,13 @@ from numba import types
 from numba.core import cgutils
 from numpy.typing import NDArray
 
+from ..base.handles import NIL
 from ..base.jit import intrinsic_of, jit
 from ..managers.policies.lookup_maps import Mapped
 from ..managers.policies.owners import entities_of
 from ..tables.columns import owner_column
 from . import arithmetic
 
-_NIL: Final = 0xFFFF_FFFF
 TABLE_FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Factor that spreads entities over a table: odd, without a pattern in its bits."""
 
@@ -45,7 +45,7 @@ def open_table(
 def _inserted(
     owners: NDArray[np.uint64], rows: NDArray[np.intp], bits: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    keys, first_rows = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
+    keys, first_rows = np.zeros(1 << bits, np.uint64), np.full(1 << bits, NIL, np.int64)
     for k in range(len(owners)):
         slot = np.int64(owners[k] * TABLE_FACTOR >> np.uint64(64 - bits))
         while keys[slot] != 0:
