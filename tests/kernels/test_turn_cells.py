@@ -80,4 +80,4 @@ def test_the_shortest_way_wraps_along_a_narrow_axis(narrow: int) -> None:
     sizes = np.full(3, 30.0)
     sizes[narrow] = 2.5
     positions = np.random.default_rng(0).random((3, 4000)) * sizes[:, None]
-    assert neighbour_cells(positions, positions, 2.0, sizes.tolist()).crosses.all()
+    assert neighbour_cells(positions, positions, 2.0, (*sizes.tolist(),)).crosses.all()

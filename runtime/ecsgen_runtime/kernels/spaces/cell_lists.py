@@ -96,21 +96,17 @@ class Lattice(NamedTuple):
         return keys * self.spans[-1] + last
 
 
-def cell_grid(radius: float, wrap: Sequence[float], kind: Any) -> CellGrid:
-    """Return the cells for a radius in a space, shared and read only; `wrap` has 0 for open
-    axes."""
-    return _grid_of(radius, tuple(wrap), kind)
-
-
-def wrap_sizes(wrap: Sequence[float], kind: Any) -> NDArray[Any]:
+def wrap_sizes(wrap: tuple[float, ...], kind: Any) -> NDArray[Any]:
     """Return the sizes of a space's axes and their halves, shape (2, axes); of open axes 1 and
     infinity."""
-    return cell_grid(1.0, wrap, kind).sizes
+    return cell_grid(1.0, wrap, np.dtype(kind)).sizes
 
 
 @lru_cache(16)
-def _grid_of(radius: float, wrap: tuple[float, ...], kind: Any) -> CellGrid:
-    edge = WIDER * radius
+def cell_grid(radius: float, wrap: tuple[float, ...], dtype: np.dtype[Any]) -> CellGrid:
+    """Return the cells for a radius in a space, shared and read only; `wrap` has 0 for open
+    axes."""
+    edge, kind = WIDER * radius, dtype.type
     with np.errstate(all="ignore"):
         reach = np.square(kind(radius))
         sizes = [kind(size) if size else kind(1) for size in wrap]
@@ -279,7 +275,7 @@ class LiveCellList:
         names: EntityKeys,
         other_names: EntityKeys,
         radius: float,
-        wrap: Sequence[float],
+        wrap: tuple[float, ...],
     ) -> None:
         self.positions = positions
         """Present positions of members, shape (axes, members); NaN for members in no cell."""
@@ -287,7 +283,7 @@ class LiveCellList:
         """Number of members."""
         self._names, self._other_names = names, other_names
         self._numbers = numbers.tolist()
-        grid = cell_grid(radius, wrap, positions.dtype.type)
+        grid = cell_grid(radius, wrap, positions.dtype)
         self._edges, self._counts, self._reach, self.sizes = grid
         self._around_axes = grid.sizes.T.tolist()
         steps = (CELL_STEPS[min(count, 3)] for count in self._counts)
@@ -353,14 +349,16 @@ class LiveCellList:
         if not all(map(isfinite, position)):
             return None
         axes = zip(position, self._edges, self._counts, strict=True)
-        return tuple(_cell_along(x, edge, count) for x, edge, count in axes)
+        return tuple(cell_along(edge, count, x)[1] for x, edge, count in axes)
 
 
-def _cell_along(x: Any, edge: float, count: int) -> int:
-    cell = float(np.floor(np.float64(x) / edge))
-    if count and not 0 <= cell < count:
-        cell %= count
-    return int(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL)) if cell == cell else 0
+def cell_along(edge: Any, count: Any, x: Any) -> tuple[bool, int]:
+    """Return True if a coordinate is inside of an axis, and its cell."""
+    cell, is_within = float(np.floor(np.float64(x) / edge)), True
+    if count > 0 and not 0.0 <= cell < count:
+        cell, is_within = cell % float(count), False
+    known = cell if cell == cell else 0.0
+    return is_within, int(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
 
 
 # Under the names of the compiled twins.

@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 
 from ...base.fast_typing import NamedTuple
 from ...base.jit import jit
-from .cell_lists import (
-    FARTHEST_CELL,
-    CellGrid,
-    CellNumbers,
-    EntityKeys,
-    Positions,
-    cell_grid,
-)
+from . import cell_lists
+from .cell_lists import CellGrid, CellNumbers, EntityKeys, Positions, cell_grid
 
 PlaceNumbers = NDArray[np.uint32]
 """Numbers of positions in an order: unsigned, so that no index has its sign tested."""
 
+
+cell_along: Final[Any] = jit(forceinline=True)(cell_lists.cell_along)
 
 _FACTORS: Final = (
     np.uint64(0x9E37_79B9_7F4A_7C15),
@@ -72,11 +68,10 @@ def live_cell_list(
     names: EntityKeys,
     other_names: EntityKeys,
     radius: float,
-    wrap: Sequence[float],
+    wrap: tuple[float, ...],
 ) -> LiveCellList:
     """Return the cells for arguments that `live_search_arguments` returns; O(k)."""
-    kind: Any = positions.dtype.type
-    grid, frame = _frame_of(radius, tuple(wrap), kind)
+    grid, frame = _frame_of(radius, wrap, positions.dtype)
     count = positions.shape[1]
     buckets, cells_in_all = 1 << max(2, (2 * count).bit_length()), prod(grid.counts)
     is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
@@ -103,9 +98,9 @@ def live_cell_list(
 
 @lru_cache(16)
 def _frame_of(
-    radius: float, wrap: tuple[float, ...], kind: Any
+    radius: float, wrap: tuple[float, ...], dtype: np.dtype[Any]
 ) -> tuple[CellGrid, NDArray[np.float64]]:
-    grid, more = cell_grid(radius, wrap, kind), 3 - len(wrap)
+    grid, more = cell_grid(radius, wrap, dtype), 3 - len(wrap)
     edges, counts = [np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]
     return grid, np.array([edges, counts])
 
@@ -349,16 +344,6 @@ def wrapped_number(number: Any, count: Any) -> Any:
         elif number >= count:
             number -= count
     return number
-
-
-@jit(forceinline=True)
-def cell_along(edge: Any, count: Any, x: Any) -> Any:
-    """Return True if a coordinate is inside of an axis, and its cell."""
-    cell, is_within = np.floor(np.float64(x) / edge), True
-    if count > 0 and not 0.0 <= cell < count:
-        cell, is_within = cell % np.float64(count), False
-    known = cell if cell == cell else 0.0
-    return is_within, np.int64(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
 
 
 @jit(forceinline=True)

@@ -66,7 +66,7 @@ def neighbour_cells(
     positions: Positions,
     visible: Positions,
     radius: float,
-    wrap: Sequence[float],
+    wrap: tuple[float, ...],
     is_one: bool = True,
     names: tuple[EntityKeys, EntityKeys] | None = None,
     lanes: int = 1,
@@ -76,7 +76,7 @@ def neighbour_cells(
 
     `visible` has NaN for members that are not visible. `lanes`: how many threads do it; the result
     is the same."""
-    grid = cell_grid(radius, wrap, positions.dtype.type)
+    grid = cell_grid(radius, wrap, positions.dtype)
     sets = [positions] if is_one else [positions, visible]
     tables = _counted(grid, sets, lanes) or _sorted(grid, sets)
     order, member_order = tables[:2]

@@ -53,11 +53,11 @@ class NeighbourSearch:
         asking: Positions,
         members: Positions,
         radius: float,
-        wrap: Sequence[float],
+        wrap: tuple[float, ...],
         is_one: bool = False,
         names: tuple[EntityKeys, EntityKeys] | None = None,
     ) -> None:
-        grid = cell_grid(radius, wrap, asking.dtype.type)
+        grid = cell_grid(radius, wrap, asking.dtype)
         self._reach, self._sizes = grid.reach, grid.sizes.T.tolist()
         self.is_one = is_one
         finite = [finite_positions(each) for each in ((asking,) if is_one else (asking, members))]
@@ -183,6 +183,11 @@ class NeighbourPairs:
         """Number of pairs of each asking position, shape (asking,)."""
         return np.bincount(self.who, minlength=self.asking.stop - self.asking.start)
 
+    @cached_property
+    def _starts(self) -> RowArray:
+        """First pair of each asking position that has any, shape (asking,)."""
+        return self.counts.cumsum() - self.counts
+
     def spread(self, values: NDArray[Any], out: NDArray[Any]) -> None:
         """Write each asking position's value to its pairs."""
         values.take(self.who, axis=-1, out=out, mode="clip")
@@ -200,10 +205,7 @@ class NeighbourPairs:
             comparable = self._only((pair_values == pair_values).nonzero()[0])
             if len(comparable.who) < len(self.who):
                 return comparable.best(choose, values, True)
-        counts = self.counts[self.counts > 0]
-        starts = counts.cumsum() - counts
-        extremes = choose.reduceat(pair_values, starts) if len(counts) else pair_values
-        least = extremes.repeat(counts)
+        least = self._least(choose, pair_values)
         is_best = pair_values == least
         if pair_values.dtype.kind == "f":
             is_best |= (pair_values != pair_values) & (least != least)
@@ -227,8 +229,7 @@ class NeighbourPairs:
 
     def choice(self, which: RowArray, values: Any, out: NDArray[Any]) -> None:
         """Write the value of one numbered pair of each asking position; 0 if it has none."""
-        starts = self.counts.cumsum() - self.counts
-        self._pick((starts + which)[self.counts > 0], values, out)
+        self._pick((self._starts + which)[self.counts > 0], values, out)
 
     def weighted(self, weights: Any, drawn: NDArray[np.float64]) -> NeighbourPairs:
         """Return one pair of each asking position: the first of which the running sum of weights
@@ -239,10 +240,9 @@ class NeighbourPairs:
         weights = np.where((weights > 0) & (weights < np.inf), weights, 0.0)
         limits = drawn * np.bincount(self.who, weights, len(self.counts))
         running, chosen = np.zeros(len(limits)), np.full(len(limits), -1)
-        starts = self.counts.cumsum() - self.counts
         for step in range(int(self.counts.max(initial=0))):
             askers = ((self.counts > step) & (chosen < 0)).nonzero()[0]
-            pairs = starts[askers] + step
+            pairs = self._starts[askers] + step
             running[askers] += weights[pairs]
             is_chosen = running[askers] > limits[askers]
             chosen[askers[is_chosen]] = pairs[is_chosen]
@@ -309,15 +309,15 @@ class NeighbourPairs:
     @cached_property
     def _nearest(self) -> RowArray:
         """Nearest pair of each asking position that has any."""
-        counts = self.counts[self.counts > 0]
-        starts = counts.cumsum() - counts
-        least = np.minimum.reduceat(self.square, starts) if len(counts) else starts
-        pairs = (self.square == least.repeat(counts)).nonzero()[0]
-        askers = self.who[pairs]
-        is_first = np.ones(len(askers), np.bool_)
-        np.not_equal(askers[1:], askers[:-1], out=is_first[1:])
-        nearest: RowArray = pairs.compress(is_first)
+        pairs = (self.square == self._least(np.minimum, self.square)).nonzero()[0]
+        nearest: RowArray = pairs[np.diff(self.who[pairs], prepend=-1) > 0]
         return nearest
+
+    def _least(self, choose: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the extreme value of each pair's asking position."""
+        has_pairs = self.counts > 0
+        extremes = choose.reduceat(values, self._starts[has_pairs]) if len(values) else values
+        return extremes.repeat(self.counts[has_pairs])
 
     def _added(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return sums in f64, added in order, not pairwise."""
@@ -327,11 +327,10 @@ class NeighbourPairs:
 
     def _extreme(self, choose: np.ufunc, values: Any, out: NDArray[Any]) -> None:
         has_pairs = self.counts > 0
-        starts = self.counts.cumsum() - self.counts
         for pair_values, answer in self._planes(values, out):
             answer[...] = np.nan if out.dtype.kind == "f" else 0
             if len(pair_values):
-                answer[has_pairs] = choose.reduceat(pair_values, starts[has_pairs])
+                answer[has_pairs] = choose.reduceat(pair_values, self._starts[has_pairs])
 
     def _planes(self, values: Any, out: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """Return each element's values of all pairs, and its plane of `out`."""
