@@ -34,8 +34,8 @@ SpawnKind = Literal["spawn", "add", "replace", "remove"]
 they are, "replace" sets all their fields."""
 
 
-_Removal = tuple[Manager, Callable[[], object]]
-"""A manager, and an idempotent function that removes rows from it."""
+_Removal = Callable[[], object]
+"""An idempotent function that removes rows from a manager."""
 
 _Mask: TypeAlias = NDArray[np.bool_] | np.bool_
 _Record: TypeAlias = tuple[NDArray[Any], ...]
@@ -200,12 +200,13 @@ class DeferredCommands:
         for manager in world.collecting_managers if counts[0] else ():
             if manager.data.n:
                 arguments = manager, manager.remove_many, dead
-                removals.append((manager, partial(remove_rows_with_fallback, *arguments)))
+                remove = partial(remove_rows_with_fallback, *arguments)
+                removals.append(partial(_remove, manager, remove))
         for (name, rows), count in zip(self.despawned_rows.items(), counts[1:], strict=False):
             if count:
                 manager = getattr(world, name)
                 ids = manager.id_of_many(rows[:count])
-                removals.append((manager, partial(_remove_ids, manager, ids)))
+                removals.append(partial(_remove, manager, partial(_remove_ids, manager, ids)))
         entities = world.entities
         try:
             entities.dispatch.run(self._destroy_and_remove, dead, removals)
@@ -216,22 +217,19 @@ class DeferredCommands:
 
     def _destroy_and_remove(self, dead: EntityArray, removals: list[_Removal]) -> None:
         """Queue entities to be destroyed, and remove rows: all, once one of these is done."""
-        dispatch, removal = self._world.entities.dispatch, None
+        dispatch, has_begun = self._world.entities.dispatch, False
         queued = len(dispatch.queue)
         try:
             self._world.entities.destroy_distinct(dead)
             self._have_no_rows = len(dead) > 0
             for removal in removals:
-                _remove(*removal)
+                has_begun = True
+                removal()
         except BaseException as error:
-            if removal is None and len(dispatch.queue) == queued:
+            if not has_begun and len(dispatch.queue) == queued:
                 raise
             dispatch.errors.extend(flatten_exceptions(error))
-            for removal in removals:  # they are idempotent
-                try:
-                    _remove(*removal)
-                except BaseException as another:
-                    dispatch.errors.extend(flatten_exceptions(another))
+            self._run_all(removals)
 
     @property
     def _n_despawned(self) -> int:
@@ -275,19 +273,19 @@ class DeferredCommands:
 
     def _apply_removals(self) -> None:
         """Remove the rows that entities lose; mark managers broken whose rows cannot be removed."""
-        removals = list[Callable[[], object]]()
+        removals = list[_Removal]()
         for name, targets, _, _ in self._changes("remove"):
             manager = getattr(self._world, name)
             arguments = manager, manager.remove_many, targets
             removals.append(partial(remove_rows_with_fallback, *arguments))
         self._world.entities.dispatch.run(self._run_all, removals)
 
-    def _run_all(self, actions: Iterable[Callable[[], object]]) -> None:
-        """Call functions, all of them, whatever callbacks raise."""
+    def _run_all(self, removals: Iterable[_Removal]) -> None:
+        """Remove rows from all managers, whatever callbacks raise."""
         dispatch = self._world.entities.dispatch
-        for action in actions:
+        for removal in removals:
             try:
-                action()
+                removal()
             except BaseException as error:
                 dispatch.errors.extend(flatten_exceptions(error))
 
@@ -675,7 +673,7 @@ def _is_any(mask: Any) -> bool:
     return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
-def _remove(manager: Manager, remove: Callable[[], object]) -> None:
+def _remove(manager: Manager, remove: _Removal) -> None:
     """Remove rows from a manager unless it is broken."""
     if not is_broken(manager):
         remove()
