@@ -23,20 +23,13 @@ from .grid_manager import GridManager
 MOORE: Final = "moore"
 VON_NEUMANN: Final = "von_neumann"
 AXES: Final = "axes"
-
-
 HEX: Final = "hex"
 """Last of the hoods, by the names that kernels give them."""
 
-
 _MAX_CACHED: Final = 1 << 21
 """Number of neighbours that are cached."""
-
-
 _BATCH: Final = 1 << 10
 """Number of neighbours that are computed together: numpy takes as long for a few."""
-
-
 _SEARCHED: Final = 1000
 """Number of cells in reach that cost as much as numpy takes to search few occupied cells."""
 

@@ -15,9 +15,7 @@ from ...tables.columns import owner_column
 from ..random_streams import draw_range
 from ..turns import living_rows
 from .cell_geometry import CellNeighbourhood, GridAxes
-from .grid_layout import (
-    FIRST_CELL,
-)
+from .grid_layout import FIRST_CELL
 from .grid_manager import GridManager
 from .occupants import Occupant
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...base.fast_typing import NamedTuple
 from ...base.jit import jit
+from ..compiled_random_streams import stream_of_id
 from . import cell_geometry as plain
 from .grid_layout import (
     GridLayout,
@@ -332,12 +333,7 @@ def is_cell(axes: GridAxes, id: Any) -> Any:
     return 0 <= np.int64(id - FIRST) < axes.cells
 
 
-@jit(forceinline=True)
-def make_cell_id(slot: Any, generation: Any) -> Any:
-    """Return the id of a slot."""
-    return np.uint64(generation) << np.uint64(32) | np.uint64(slot)
-
-
+make_cell_id: Final = stream_of_id
 hex_steps: Final[Any] = jit(forceinline=True)(plain.hex_steps)
 compare_nan_lowest: Final = jit(forceinline=True)(plain.compare_nan_lowest)
 compare_nan_highest: Final = jit(forceinline=True)(plain.compare_nan_highest)

@@ -12,6 +12,7 @@ from ...base.jit import jit
 from ...managers.policies.owners import Owned
 from ...managers.policies.packed import Packed
 from ...tables.columns import owner_column
+from .. import blocks
 from . import cell_occupancy as plain
 from .compiled_cell_geometry import FIRST, CellArray, GridAxes
 from .occupants import Occupant
@@ -32,15 +33,12 @@ def occupancy_index(manager: Occupant) -> OccupancyIndex:
     return cache.order[1]
 
 
-_ALL_ROWS: Final = np.zeros(1, np.intp)
-
-
 def selectable_rows(manager: Owned) -> tuple[int, RowArray]:
     """Return the number of active rows of alive entities, and those rows, of which only the first
     is there if they are consecutive. O(1) if no row was created or removed, else O(n)."""
     data = manager.data
     if isinstance(manager, Packed) and manager.are_all_alive():
-        return getattr(data, "n_active", data.n), _ALL_ROWS
+        return getattr(data, "n_active", data.n), blocks.ALL_ROWS
     rows = plain.live_active_rows(manager)
     return len(rows), rows
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -185,7 +185,10 @@ if TYPE_CHECKING:
     class GridHolder(Protocol):
         """A manager of cells."""
 
+        HOOD: ClassVar[str]
         grid_layout: GridLayout
+
+        def __len__(self) -> int: ...
 
 
 class GridView:
@@ -222,12 +225,8 @@ class GridView:
 
     def at(self, coords: Sequence[SupportsIndex], /) -> Id:
         """Return the cell at coordinates: wrapped where an axis wraps, 0 outside of others."""
-        layout, coordinates = self._manager.grid_layout, [
-            index(coordinate) for coordinate in coords
-        ]
-        if len(coordinates) == len(
-            layout.shape
-        ):  # integers of any size; beyond an end all are alike
+        layout, coordinates = self._manager.grid_layout, [*map(index, coords)]
+        if len(coordinates) == len(layout.shape):  # of any size; beyond an end all are alike
             axes = zip(coordinates, *layout, strict=True)
             coordinates = [p % s if wraps else max(-1, min(p, s)) for p, s, wraps in axes]
         return Id(int(self.at_many([coordinates])[0]))

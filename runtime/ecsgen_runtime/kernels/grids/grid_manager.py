@@ -27,12 +27,7 @@ from .grid_layout import (
     checked_answers,
     checked_shape,
 )
-from .neighbourhoods import (
-    neighbour_cell_pairs,
-    pairs_to_neighbours,
-    parse_cells,
-    parse_radius_and_hood,
-)
+from .neighbourhoods import pairs_to_neighbours, parsed_pairs
 
 
 class GridRows(Rows):
@@ -121,11 +116,7 @@ class GridManager(BaseManager):
             TypeError: a bool as radius.
         """
         label = f"{type(self).__name__}.near"
-        cell_numbers = parse_cells(self, label, cells)
-        asked = self.HOOD if hood is None else hood
-        reach = parse_radius_and_hood(label, radius, asked, len(self.grid_layout.shape))
-        pairs = neighbour_cell_pairs(self.grid_layout, cell_numbers, reach, asked, center)
-        return pairs_to_neighbours(pairs, len(cell_numbers))
+        return pairs_to_neighbours(*parsed_pairs(self, label, cells, radius, hood, center))
 
     def id_of(self, row: int, /) -> Id:
         """Return the id of a cell: `2**32 + row`; O(1)."""

@@ -5,30 +5,48 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from operator import index
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...base.errors import short_repr
-from ...base.handles import Neighbours, RowArray
+from ...base.handles import IdArray, Neighbours, RowArray
 from ...managers.policies.ids import stale_id_error
 from ...tables.placement import NO_ROWS, joined_ranges
 from ...values.array_coercion import as_entities
 from .grid_layout import HEXAGONAL, HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
+if TYPE_CHECKING:
+    from .grid_layout import GridHolder
+
 CellPairs = tuple[RowArray, RowArray]
 """Number of the asking cell of each pair, ascending, and the cell in reach."""
 
 
-def parse_cells(grid: Sized, label: str, ids: ArrayLike) -> RowArray:
+def known_cells(grid: Sized, ids: IdArray) -> RowArray:
     """Return k cells by their ids, NO_CELL for 0, or raise StaleIdError."""
-    cell_ids = as_entities(ids, f"{label}: cells")
-    cells = cells_of_ids(cell_ids, len(grid))
-    is_stale = (cells < 0) & (cell_ids != 0)
+    cells = cells_of_ids(ids, len(grid))
+    is_stale = (cells < 0) & (ids != 0)
     if is_stale.any():
-        raise stale_id_error(type(grid).__name__, int(cell_ids[int(is_stale.argmax())]))
+        raise stale_id_error(type(grid).__name__, int(ids[is_stale.argmax()]))
     return cells
+
+
+def parsed_pairs(
+    grid: GridHolder,
+    label: str,
+    ids: ArrayLike,
+    radius: SupportsIndex,
+    hood: str | None,
+    center: bool,
+) -> tuple[CellPairs, int]:
+    """Return the cells in reach of each of k cells, and k; the grid's hood by default. Raises
+    StaleIdError, TypeError or ValueError for what a user asks."""
+    cells = known_cells(grid, as_entities(ids, f"{label}: cells"))
+    asked = grid.HOOD if hood is None else hood
+    reach = parse_radius_and_hood(label, radius, asked, len(grid.grid_layout.shape))
+    return _neighbour_cell_pairs(grid.grid_layout, cells, reach, asked, center), len(cells)
 
 
 def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str, axes: int) -> int:
@@ -49,7 +67,7 @@ def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str, axes: in
     return reach
 
 
-def neighbour_cell_pairs(
+def _neighbour_cell_pairs(
     layout: GridLayout, cells: RowArray, radius: int, hood: str, center: bool
 ) -> CellPairs:
     """Return the cells in reach of each of k cells, none of NO_CELL, by offset; O(pairs)."""

@@ -20,11 +20,10 @@ from ...tables.columns import OwnedRows, Rows, owner_column
 from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
 from .grid_manager import GridManager
 from .neighbourhoods import (
-    neighbour_cell_pairs,
+    known_cells,
     occupant_pairs,
     pairs_to_neighbours,
-    parse_cells,
-    parse_radius_and_hood,
+    parsed_pairs,
     rows_by_cell,
 )
 
@@ -148,12 +147,8 @@ class Occupant(Manager):
         label = f"{type(self).__name__}.near"
         if center:
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
-        cell_numbers = parse_cells(self._grid, label, cells)
-        asked = self._grid.HOOD if hood is None else hood
-        layout = self._grid.grid_layout
-        reach = parse_radius_and_hood(label, radius, asked, len(layout.shape))
-        pairs = neighbour_cell_pairs(layout, cell_numbers, reach, asked, center=True)
-        return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), len(cell_numbers))
+        pairs, count = parsed_pairs(self._grid, label, cells, radius, hood, center=True)
+        return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), count)
 
     def cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:
         """Return the cell of each row, by its cell id or by `ids`, -1 for rows on no cell."""
@@ -231,22 +226,19 @@ class Occupant(Manager):
             f"{type(self).__name__}: row {row} cannot stand on {where}: {most} may"
         )
 
-    def _count_entry(self, row: int) -> None:
-        occupants = self.data._cell_occupants
-        if occupants.counts is not None:
+    def _count_entry(self, row: int, by: int = 1) -> None:
+        """Count a row that has come (`by` 1), or is about to leave its cell (-1)."""
+        counts = self.data._cell_occupants.counts
+        if counts is not None:
             cell = int(self.data._cell_ids[row]) - FIRST_CELL
             if cell >= 0:
-                occupants.counts[cell] += 1
+                counts[cell] += by
 
     def _count_exit(self, row: int) -> None:
         """Discount a row that is about to leave its cell."""
-        occupants = self.data._cell_occupants
-        if occupants.excludes_dead:
-            occupants.counts = None  # the row may be a dead one that was not counted
-        elif occupants.counts is not None:
-            cell = int(self.data._cell_ids[row]) - FIRST_CELL
-            if cell >= 0:
-                occupants.counts[cell] -= 1
+        if self.data._cell_occupants.excludes_dead:
+            self.data._cell_occupants.counts = None  # it may be a dead one, not counted
+        self._count_entry(row, -1)
 
     def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise; O(1)."""
@@ -265,22 +257,13 @@ class Occupant(Manager):
 
     def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
         """Raise unless cells can take all rows, of which `rows` have moved; O(n)."""
-        cells = self._known_many(ids[rows])
+        cells = known_cells(self._grid, ids[rows])
         if not self.data.CELL_CAPACITY:
             return
         after = self.cells_now(ids)
         index = self._first_over(self._count_all(after), after[rows])
         if index is not None:
             raise self._full(int(cells[index]), int(rows[index]))
-
-    def _known_many(self, ids: NDArray[np.uint64]) -> RowArray:
-        """Return the cells, -1 for 0, or raise StaleIdError."""
-        cells = cells_of_ids(ids, len(self._grid))
-        strange = (cells < 0) & (ids != 0)
-        if strange.any():
-            first = int(ids[strange.argmax()])
-            raise stale_id_error(type(self._grid).__name__, Id(first))
-        return cells
 
     def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
         """Return the index of the first row on a cell with too many, or None."""
@@ -294,7 +277,8 @@ class Occupant(Manager):
     def _convert(self, count: int, values: Mapping[str, Any]) -> Columns:
         """Check also that the cells in the columns can take the new rows; O(k log k)."""
         columns = super()._convert(count, values)
-        cells = self._known_many(np.broadcast_to(columns[self.data.CELL_FIELD], count))
+        ids = np.broadcast_to(columns[self.data.CELL_FIELD], count)
+        cells = known_cells(self._grid, ids)
         if not self.data.CELL_CAPACITY:
             return columns
         targets, counts = np.unique(cells[cells >= 0], return_counts=True)
