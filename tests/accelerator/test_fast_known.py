@@ -54,7 +54,7 @@ CALLED = """
     entities.entity_pool:DespawnListeners check run_one
     base.callbacks:Dispatch notify run is_open
     managers.policies.owners:Owned _create_many _proxy _proxies
-    world.world_base:WorldBase _spawn _spawn_one _few _spawn_small_batch _removed _collected
+    world.world_base:WorldBase _spawn _few _spawn_small_batch _removed _collected
     world.entity_views:EntityViewWorld _create_plain
     world.world_base:DeferredDespawns _flush _small_batch_doomed
     world.queries.query:QueryJoin _way _blocks _narrow

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import starmap
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from ..base.errors import CapacityError, DuplicateInstanceError
+from ..base.errors import DuplicateInstanceError
 from ..base.handles import Entity, RowClass
 from ..base.specialisation import accelerated
 from ..base.text import did_you_mean
@@ -17,15 +16,12 @@ from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
 from ..values.field_tables import component_name
 from ..values.field_types import FieldTable
-from .world_base import ONCE, SpawnPart, WorldBase, append_and_announce
+from .world_base import NewRows, SpawnPart, WorldBase, append_and_announce
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
 RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
-
-PlainRow: TypeAlias = tuple[Callable[..., object], dict[str, Any]]
-"""Function that creates a row, and the fields that are not the defaults."""
 
 
 class EntityViewWorld(WorldBase):
@@ -80,7 +76,7 @@ class EntityViewWorld(WorldBase):
 
         Errors, and their precedence, are left to the general way.
         """
-        parts: dict[RowClass, PlainRow] = {}
+        parts: dict[RowClass, NewRows] = {}
         for row in rows:
             manager = self._managers.get(type(row))
             if manager is None or not manager.takes_small_batch(1):
@@ -90,26 +86,11 @@ class EntityViewWorld(WorldBase):
                 fields = given_fields(manager.CONVERTERS, row, is_checked=not parts)
             except Exception:
                 return None
-            parts[type(row)] = manager.create, fields
-        if len(parts) < len(rows):
+            parts[type(row)] = manager, (fields,)
+        if len(parts) < len(rows) or not self.entities.n_left:
             return None
-        created: list[Entity] = []
-        count = 0
-        try:
-            created.extend(starmap(self.entities.create, ONCE))
-            entity = created[0]
-            for create, fields in parts.values():
-                create(entity, **fields)
-                count += 1
-            return entity
-        except BaseException as error:
-            if created:
-                self.rollback_spawn(np.array(created, np.uint64))
-            elif isinstance(error, CapacityError):
-                return None  # an error of a row takes precedence
-            if count or not isinstance(error, Exception):
-                raise
-            return None
+        created = self._spawn_small_batch(1, [*parts.values()])
+        return None if created is None else Entity(created.item(0))
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
         """Return a copy of the entity's row of a component, the first of several, or None; O(1).

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
-from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowArray, RowClass
 from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
 from ..base.specialisation import accelerated, install_accelerator, specialise_methods
@@ -441,17 +440,11 @@ class WorldBase(DeferredDespawns):
         """Create n entities with rows of components; undo all if that fails."""
         if type(n) is not int:
             n = parse_count(n)
-        if n == 1:
-            single = self._spawn_one(components)
-            if single is not None:
-                return single
         if 0 < n <= SMALL_BATCH and n <= self.entities.n_left:
-            rows_by_manager = self._few(n, components)
-            several = (
-                None if rows_by_manager is None else self._spawn_small_batch(n, rows_by_manager)
-            )
-            if several is not None:
-                return several
+            few = self._few(n, components)
+            created = None if few is None else self._spawn_small_batch(n, few)
+            if created is not None:
+                return created
         chosen: dict[RowClass, ColumnsOrRow] = {}
         for row, fields in components.items():  # a comprehension is a call
             if fields is not None:
@@ -484,35 +477,6 @@ class WorldBase(DeferredDespawns):
         announce_all(self.entities.dispatch, added)
         return created[0]
 
-    def _spawn_one(self, components: SpawnFields) -> EntityArray | None:
-        """Create one entity with rows, or return None and change nothing if that is not plain."""
-        managers = self._managers
-        parts: list[tuple[Callable[..., object], Mapping[str, Any]]] = []
-        for row, fields in components.items():
-            if fields is None:
-                continue
-            manager = managers.get(row)
-            if manager is None or type(fields) is not dict or not manager.takes_small_batch(1):
-                return None
-            if fields and not are_cells(manager.CONVERTERS, fields):
-                return None
-            parts.append((manager.create, fields))
-        created: list[Entity] = []
-        try:
-            created.extend(starmap(self.entities.create, ONCE))
-            entity = created[0]
-            for create, fields in parts:
-                if fields:
-                    create(entity, **fields)
-                else:
-                    create(entity)
-            return np.array(created, np.uint64)
-        except BaseException as error:
-            if not created and isinstance(error, CapacityError):
-                return None  # the general way raises the error
-            self.rollback_spawn(np.array(created, np.uint64))
-            raise
-
     def _few(self, n: int, components: SpawnFields) -> list[NewRows] | None:
         """Return managers and fields of the rows of a few new entities; None if they are not
         plain."""
@@ -521,12 +485,14 @@ class WorldBase(DeferredDespawns):
             if fields is None:
                 continue
             manager = self._managers.get(row)
-            if manager is None or type(fields) is not dict:
+            if manager is None or type(fields) is not dict or not manager.takes_small_batch(n):
                 return None
-            if not manager.takes_small_batch(n):
-                return None
-            rows = None
-            if fields:
+            rows: Sequence[Mapping[str, Any]] | None = None
+            if fields and n == 1:
+                if not are_cells(manager.CONVERTERS, fields):
+                    return None
+                rows = (fields,)
+            elif fields:
                 rows = small_values(manager.CONVERTERS, fields, n)
                 if rows is None:
                     return None
@@ -540,13 +506,17 @@ class WorldBase(DeferredDespawns):
         must be removed before the first new row.
         """
         entities: list[int] = []
-        is_free = True
         try:
+            # created and recorded at once: an interrupt may come after a call
             entities.extend(starmap(self.entities.create, ONCE * n))
-            for manager, _ in parts:
-                is_free = is_free and manager._have_no_rows(entities)
+            is_free = n == 1 or all(manager._have_no_rows(entities) for manager, _ in parts)
             if is_free:
-                _create_rows(entities, parts)
+                for number, entity in enumerate(entities):
+                    for manager, rows in parts:
+                        if rows is None:
+                            manager.create(entity)
+                        else:
+                            manager.create(entity, **rows[number])
             created = np.array(entities, np.uint64)
             if is_free:
                 return created
@@ -594,16 +564,6 @@ class WorldBase(DeferredDespawns):
 
     def _rollback_targets(self) -> Iterable[RollbackTarget]:
         return self._managers.values()
-
-
-def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:
-    creations = [(manager.create, rows) for manager, rows in parts]
-    for number, entity in enumerate(entities):
-        for create, rows in creations:
-            if rows is None:
-                create(entity)
-            else:
-                create(entity, **rows[number])
 
 
 def _own_managers(
