@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from itertools import count
 
 from ecsgen.kernels import statements
 from ecsgen.kernels.random_numbers import count_draws, range_of_draws
@@ -22,20 +22,7 @@ def lower_kernel(
 
 
 _Statements = tuple[statements.Statement, ...]
-
-
-class _Known(NamedTuple):
-    """Rows and lists that statements before have found."""
-
-    rows: dict[tuple[str, tree.Expression], statements.RowVariable]
-    """The row for each component and handle, as the handle is written."""
-    listed: set[str]
-    """The neighbourhoods whose lists are still valid."""
-
-    def that_is_in(self, other: _Known) -> _Known:
-        """Return what is known in both."""
-        rows = {key: row for key, row in self.rows.items() if other.rows.get(key) == row}
-        return _Known(rows, self.listed & other.listed)
+_Rows = dict[tuple[str, tree.Expression], statements.RowVariable]
 
 
 class _Lowering:
@@ -46,14 +33,15 @@ class _Lowering:
         self._home = home
         self._occupancy_fields = occupancy
         self._out: list[statements.Statement] = []
-        self._n_names = 0
-        self._rows: dict[tuple[str, tree.Expression], statements.RowVariable] = {}
+        self._numbers, self._spawns, self._whiles = count(1), count(), count()
+        self._rows: _Rows = {}
+        """The row for each component and handle, as the handle is written."""
+        self._listed: frozenset[str] = frozenset()
+        """The neighbourhoods whose lists are still valid."""
         self._locals: set[str] = set()
-        self._listed: set[str] = set()
-        self._n_spawns = self._n_whiles = 0
         targets = [step.target for step in program.actions]
         self._sent = [target.text for target in targets if isinstance(target, tree.ReferencedField)]
-        self._n_sent: dict[str, int] = {}
+        self._n_sent = {text: count() for text in self._sent}
         self._is_checked = False
 
     def lower(self) -> statements.LoweredKernel:
@@ -100,13 +88,13 @@ class _Lowering:
         indices: tuple[tree.Expression, ...] = (),
     ) -> tree.Local:
         items = tuple(map(self._pure, indices))
-        source, from_copy = self._field_of_row(node, (), items), self._reads_from_copy(node)
+        source = statements.FieldOfRow(self._row(node), node.name, node.type, (), items)
+        from_copy = self._reads_from_copy(node)
         self._out.append(statements.ReadField(local, source, node.default, from_copy))
         return local
 
     def _name(self, like: tree.Expression) -> tree.Local:
-        self._n_names += 1
-        return tree.Local(like.type, f"_{self._n_names}")
+        return tree.Local(like.type, f"_{next(self._numbers)}")
 
     def _row(
         self, node: tree.ReferencedField | tree.Exists | tree.Despawn
@@ -116,43 +104,35 @@ class _Lowering:
         key = node.component, node.handle
         if key not in self._rows:
             handle = self._pure(node.handle)
-            self._n_names += 1
-            self._rows[key] = row = statements.RowVariable(self._n_names, node.component)
+            row = statements.RowVariable(next(self._numbers), node.component)
+            self._rows = {**self._rows, key: row}
             self._out.append(statements.FindRow(row, handle))
         return self._rows[key]
-
-    def _field_of_row(
-        self,
-        node: tree.ReferencedField,
-        index: tuple[int, ...] = (),
-        items: tuple[tree.Expression, ...] = (),
-    ) -> statements.FieldOfRow:
-        return statements.FieldOfRow(self._row(node), node.name, node.type, index, items)
 
     def _list(self, near: str) -> None:
         if near not in self._listed:
             self._out.append(statements.ListNeighbours(near))
-            self._listed.add(near)
+            self._listed |= {near}
 
     def _steps(self, steps: Iterable[tree.AnyStep]) -> None:
         for step in steps:
+            if not isinstance(step, tree.Jump) and step.text:
+                self._out.append(statements.Comment(step.text))
             match step:
                 case tree.Step():
                     self._step(step)
                 case tree.Branch():
                     self._branch(step)
                 case tree.RangeLoop():
-                    self._out.append(statements.Comment(step.text))
                     start, stop = self._pure(step.start), self._pure(step.stop)
                     self._forget_all()
-                    body, _ = self._block(step.body)
+                    body, *_ = self._block(step.body)
                     draws = count_draws(expressions_of(None, step.body)) > 0
                     self._out.append(statements.For(step.counter, start, stop, draws, body))
                 case tree.NeighbourLoop():
-                    self._out.append(statements.Comment(step.text))
                     self._list(step.near)
                     self._forget_all()
-                    body, _ = self._block(step.body)
+                    body, *_ = self._block(step.body)
                     nodes = tree.walk(*expressions_of(None, step.body))
                     needs_offset = any(
                         isinstance(node, tree.Offset | tree.Distance) and node.near == step.near
@@ -168,54 +148,43 @@ class _Lowering:
                     self._out.append(statements.Jump(step.kind))
                     return  # nothing behind it happens
 
-    def _block(self, steps: Iterable[tree.AnyStep]) -> tuple[_Statements, _Known]:
-        """Return the statements of a block, and what is known behind it of what was before."""
-        known = self._known
-        self._out, out = [], self._out
+    def _block(self, steps: Iterable[tree.AnyStep]) -> tuple[_Statements, _Rows, frozenset[str]]:
+        """Return the statements of a block, and the rows and lists that are known behind it."""
+        before = self._out, self._rows, self._listed
+        self._out = []
         self._steps(steps)
-        block, self._out = (*self._out,), out
-        after, self._known = self._known, known
-        return block, after
-
-    @property
-    def _known(self) -> _Known:
-        """The rows that were looked up, and the neighbourhoods that were listed."""
-        return _Known({**self._rows}, {*self._listed})
-
-    @_known.setter
-    def _known(self, known: _Known) -> None:
-        self._rows, self._listed = {**known.rows}, {*known.listed}
+        block = (*self._out,), self._rows, self._listed
+        self._out, self._rows, self._listed = before
+        return block
 
     def _branch(self, step: tree.Branch) -> None:
-        self._out.append(statements.Comment(step.text))
         test = self._pure(step.test)
-        body, after = self._block(step.body)
-        otherwise, after_other = self._block(step.otherwise)
+        body, rows, listed = self._block(step.body)
+        otherwise, others, listed_too = self._block(step.otherwise)
         self._out.append(statements.If(test, body, otherwise))
-        self._known = self._known.that_is_in(after).that_is_in(after_other)
+        self._rows = {k: v for k, v in self._rows.items() if rows.get(k) == v == others.get(k)}
+        self._listed &= listed & listed_too
 
     def _while(self, step: tree.WhileLoop) -> None:
-        self._out.append(statements.Comment(step.text))
         self._forget_all()
-        number, self._n_whiles = self._n_whiles, self._n_whiles + 1
+        number = next(self._whiles)
         self._out, out = [], self._out
         test = self._pure(step.test)
         head, self._out = (*self._out,), out
-        body, _ = self._block(step.body)
+        body, *_ = self._block(step.body)
         self._forget_all()
         draws = count_draws(expressions_of(None, (step,))) > 0
-        loop = statements.While(number, step.at_most, draws, head, test, body)
-        self._out.append(loop)
+        self._out.append(statements.While(number, step.at_most, draws, head, test, body))
 
     def _forget_all(self) -> None:
         """Forget what is known: the next pass of a loop may find it changed. At once the
         neighbours stay those of before the kernel."""
-        self._known = _Known({}, set() if self._program.takes_turns else self._listed)
+        self._rows = {}
+        if self._program.takes_turns:
+            self._listed = frozenset()
 
     def _step(self, step: tree.Step) -> None:
         target = step.target
-        if step.text:
-            self._out.append(statements.Comment(step.text))
         match target:
             case tree.ReferencedField():
                 self._send(step, target)
@@ -249,10 +218,8 @@ class _Lowering:
         if isinstance(target, tree.Spawn):
             instances = tuple(instance.with_values(self._pure) for instance in target.instances)
             handle = target.handle and self._pure(target.handle)
-            number, self._n_spawns = self._n_spawns, self._n_spawns + 1
-            parts = number, instances, test, target.kind, handle, target.to, target.bundle
-            spawn = statements.QueueSpawn(*parts)
-            self._out.append(spawn)
+            parts = instances, test, target.kind, handle, target.to, target.bundle
+            self._out.append(statements.QueueSpawn(next(self._spawns), *parts))
             if target.to is not None:
                 self._locals.add(target.to.name)
                 self._forget_rows_of(target.to)
@@ -269,29 +236,27 @@ class _Lowering:
     def _forget_rows(self) -> None:
         """Forget rows and neighbours if rows take turns: they may have been replaced."""
         if self._program.takes_turns:
-            self._rows, self._listed = {}, set()
+            self._forget_all()
 
     def _send(self, step: tree.Step, target: tree.ReferencedField) -> None:
         items = tuple(map(self._pure, step.items))
-        destination = self._field_of_row(target, step.index, items)
+        to = statements.FieldOfRow(self._row(target), target.name, target.type, step.index, items)
         value = self._pure(step.value)
         self._check_sender()
         if self._is_cell_reference(target.component, target.name):
             owner = tree.OWN if self._home == target.component else target.component
             cell_field = tree.FieldValue(target.type, target.name, owner)
-            self._out.append(statements.MoveToCell(cell_field, destination.row, value))
+            self._out.append(statements.MoveToCell(cell_field, to.row, value))
             self._forget_rows()
             return
-        number = self._n_sent.get(target.text, 0)
-        self._n_sent[target.text] = number + 1
         field = self._text_of(target)
         self._out.append(
             statements.SendMessage(
-                to=destination,
+                to=to,
                 operator=step.message_operator,
                 value=value,
                 is_deferred=self._must_defer(target),
-                number=number,
+                number=next(self._n_sent[target.text]),
                 count=self._sent.count(target.text),
                 moves=self._is_position(field),
             )
@@ -312,7 +277,7 @@ class _Lowering:
             rows = self._rows.items()
             self._rows = {key: row for key, row in rows if _is_still(key[1], field)}
             if self._is_position(field):
-                self._listed = set()
+                self._listed = frozenset()
             nears = self._program.neighbourhoods
             self._listed -= {near.name for near in nears if _reads(near, field)}
 

@@ -66,6 +66,11 @@ class Declaration(Generic[Spec]):
         node = self.node.at(*path)
         return self.node.mark if node is None else node.mark
 
+    def value_marks(self, *path: str | int) -> dict[str, Mark]:
+        """Return the marks of a value and of all values in it, by their paths from there."""
+        node = self.node.at(*path)
+        return {} if node is None else dict(node.marks())
+
     def marks(self, kind: str) -> Marks:
         """Return the marks of all top-level keys; "" is the name."""
         return {**self.node.keys, "": self.value_mark(kind)}

@@ -35,23 +35,23 @@ FORMER: Final = "All former names: data that was saved under them is loaded."
 class _Value(Strict):
     type: TypeText = Field(description="The field type, as in `f32[3]`.")
     default: Any = Field(
-        default=None,
+        None,
         description="The value of new instances. One value fills a whole shape. Members of enums "
         "are names, several flags are joined by `|`. Bytes are ASCII text or a list of "
         "numbers. Without a default: zero, null, empty, `None`; an enum's zero or first value.",
     )
-    doc: Text = Field(default="", description="A description, for docstrings.")
-    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+    doc: Text = Field("", description="A description, for docstrings.")
+    unit: Text = Field("", description="The unit of measurement, as in `m/s`.")
 
 
 class _Column(_Value):
     tags: list[Text] = Field(
-        default=[],
+        [],
         description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
         "other tags group columns for `data.tagged`.",
     )
     split: bool = Field(
-        default=False,
+        False,
         description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
         "`_z`, `_w` up to four elements, else `position_0` and so on.",
     )
@@ -67,7 +67,7 @@ else:  # with the keys of policies
 class FieldSpec(_Stored):
     """A field: one column."""
 
-    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    renamed_from: list[Text] = Field([], description=FORMER)
 
     @property
     def is_cold(self) -> bool:
@@ -87,30 +87,30 @@ class SettingSpec(_Value):
     """A value of the world that belongs to no component."""
 
     min: Bound | None = Field(
-        default=None, description="The least value of a number without a shape, itself allowed."
+        None, description="The least value of a number without a shape, itself allowed."
     )
     max: Bound | None = Field(
-        default=None, description="The greatest value of a number without a shape, itself allowed."
+        None, description="The greatest value of a number without a shape, itself allowed."
     )
-    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    renamed_from: list[Text] = Field([], description=FORMER)
 
 
 class MemberSpec(Strict):
     """A member of an enum, with more keys than its number."""
 
     value: int = Field(description="The number.")
-    doc: Text = Field(default="", description="A description, for docstrings.")
-    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    doc: Text = Field("", description="A description, for docstrings.")
+    renamed_from: list[Text] = Field([], description=FORMER)
 
 
 class EnumSpec(Strict):
     """An enum, or a set of flags, that fields can have as their type."""
 
     enum: ClassName = Field(description="The name, CamelCase.")
-    doc: Text = Field(default="", description="A description, for docstrings.")
-    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    doc: Text = Field("", description="A description, for docstrings.")
+    renamed_from: list[Text] = Field([], description=FORMER)
     removed: list[Text] = Field(
-        default=[],
+        [],
         description="Former members: saved cells with them become the field's default. No new one "
         "takes the name.",
     )
@@ -118,7 +118,7 @@ class EnumSpec(Strict):
         description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number, "
         "or to a mapping. Stored in the smallest unsigned type that fits."
     )
-    flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
+    flags: bool = Field(False, description="An `IntFlag` instead of an `IntEnum`.")
 
 
 class PartitionSpec(Strict):
@@ -153,7 +153,7 @@ class SpaceSpec(Strict):
         "`[2]` or `[3]`."
     )
     wrap: list[float] | None = Field(
-        default=None,
+        None,
         description="The size of each axis that wraps around; 0: the axis is open. "
         "Without the key all axes are open.",
     )
@@ -173,10 +173,10 @@ class GridSpec(Strict):
         "fastest. Managers and worlds may be made with other numbers."
     )
     wrap: AnswersForm = Field(
-        default=False, description="`true`: axes wrap around. One answer for all, or one for each."
+        False, description="`true`: axes wrap around. One answer for all, or one for each."
     )
     hood: Hood = Field(
-        default="moore",
+        "moore",
         description="The cells in reach, by the offset o to them: `moore` max |o| ≤ radius, "
         "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time, `hex` the steps from "
         "hexagon to hexagon (two axes).",
@@ -188,7 +188,7 @@ class OnSpec(Strict):
 
     field: Text = Field(description="The field with the cells: `id<Grid>` without a shape.")
     capacity: Annotated[int, Field(le=MAX_ROWS)] | None = Field(
-        default=None, description="The most rows on a cell; any number without the key."
+        None, description="The most rows on a cell; any number without the key."
     )
 
 
@@ -196,14 +196,12 @@ class NetworkSpec(Strict):
     """The ends of links: `between` two, both ways, or `from` one `to` another."""
 
     between: list[Text] | None = Field(
-        default=None,
+        None,
         description="Both ends of links that lead both ways: fields of type `entity`, or `entity` "
         "for the owner.",
     )
-    from_: Text = Field(
-        default="", alias="from", description="Where a link begins: a field, or `entity`."
-    )
-    to: Text = Field(default="", description="Where a link leads: a field, or `entity`.")
+    from_: Text = Field("", alias="from", description="Where a link begins: a field, or `entity`.")
+    to: Text = Field("", description="Where a link leads: a field, or `entity`.")
 
 
 class _Policies(Strict):
@@ -211,67 +209,64 @@ class _Policies(Strict):
         description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
         "`point_mass` and the class `PointMassManager`."
     )
-    doc: Text = Field(default="", description="A description, for docstrings.")
-    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    doc: Text = Field("", description="A description, for docstrings.")
+    renamed_from: list[Text] = Field([], description=FORMER)
     removed: list[Text] = Field(
-        default=[],
+        [],
         description="Former fields: what was saved of them is dropped. No new one takes the name.",
     )
     fields_: dict[str, Form[FieldSpec, TypeText]] = Field(
+        {},
         alias="fields",
-        default={},
         description="Name → type, or a mapping. No fields: a tag component, which only says which "
         "entities have it.",
     )
     derived: dict[str, Text] = Field(
-        default={},
+        {},
         description="Name → expression of a row's fields, which kernels, reductions and tables "
         "read like a field. It is worked out where it is read, and nothing is stored.",
     )
     owner: Literal["entity", "none"] = Field(
-        default="entity",
+        "entity",
         description="`none`: a packed array whose rows belong to no entity and are reached by id.",
     )
     instances: Literal["one", "many"] = Field(
-        default="one",
-        description="`many`: any number of instances per entity, linked in creation order.",
+        "one", description="`many`: any number of instances per entity, linked in creation order."
     )
     lookup: Literal["sparse", "hash", "direct"] = Field(
-        default="sparse",
+        "sparse",
         description="`sparse`: an array by entity index. `hash`: a dict, for rare components. "
         "`direct`: the entity's index is the row, for nearly universal components.",
     )
     destroy: Literal["gc", "callback", "manual"] = Field(
-        default="gc",
+        "gc",
         description="The end of rows whose entity died: collected later, destroyed at once, or "
         "left to the user.",
     )
     release: bool = Field(
-        default=False,
-        description="An `on_release` hook for resources. Always on with `destroy: callback`.",
+        False, description="An `on_release` hook for resources. Always on with `destroy: callback`."
     )
     add: bool = Field(
-        default=False,
-        description="An `on_add` hook, called with the rows that have just come.",
+        False, description="An `on_add` hook, called with the rows that have just come."
     )
     ids: bool = Field(
-        default=False,
+        False,
         description="Every instance also has a stable id that survives moves. Always on with "
         "`owner: none`.",
     )
     partition: Form[PartitionSpec, Literal["off"]] = Field(
-        default="off", description="Rows `[0, n_active)` are the active ones, kept so by swaps."
+        "off", description="Rows `[0, n_active)` are the active ones, kept so by swaps."
     )
     hierarchy: Form[HierarchySpec, Literal["off"]] = Field(
-        default="off", description="Parent, child and sibling links, kept right through every move."
+        "off", description="Parent, child and sibling links, kept right through every move."
     )
     cold: Literal["inline", "indirect"] = Field(
-        default="inline",
+        "inline",
         description="Fields tagged `cold` lie behind the hot columns, or in a second buffer, which "
         "has rows for values that are not the default.",
     )
     growth: Form[GrowthSpec, Literal["double"]] = Field(
-        default="double",
+        "double",
         description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
         "address space for N rows is taken once, and growing never moves data.",
     )
@@ -288,36 +283,35 @@ class ComponentSpec(_Storage):
     """A component: its columns, and the policies that its manager follows."""
 
     capacity: Annotated[int, Field(ge=0, le=MAX_ROWS)] = Field(
-        default=0, description="Rows allocated at construction."
+        0, description="Rows allocated at construction."
     )
     space: SpaceSpec | None = Field(
-        default=None,
+        None,
         description="The field with the positions of rows, by which `near` finds those around.",
     )
     grid: GridSpec | None = Field(
-        default=None,
+        None,
         description="The rows are the cells of a grid: all exist from the beginning, none is "
         "created or destroyed.",
     )
     on: Form[OnSpec, Text] | None = Field(
-        default=None,
-        description="The field with the cells of a grid on which rows stand, or a mapping.",
+        None, description="The field with the cells of a grid on which rows stand, or a mapping."
     )
     network: NetworkSpec | None = Field(
-        default=None,
+        None,
         description="The rows are links between entities: `links_of` finds those of an entity, "
         "and `near: {via: …}` in kernels of the world who is at their other ends.",
     )
     requires: list[Text] = Field(
-        default=[],
+        [],
         description="Components that entities with this one have as well: spawning and adding give "
         "those that are missing, with their defaults, and what these require.",
     )
     kernels: dict[str, KernelSpec] = Field(
-        default={}, description="Name → kernel: a method that changes every row."
+        {}, description="Name → kernel: a method that changes every row."
     )
     reductions: dict[str, ReductionSpec] = Field(
-        default={}, description="Name → reduction: a method that returns one value."
+        {}, description="Name → reduction: a method that returns one value."
     )
 
     @property
@@ -351,20 +345,20 @@ class EntitySpec(Strict):
     """The layout of entity handles."""
 
     index_bits: Annotated[int, Field(ge=1, le=32)] = Field(
-        default=32, description="Bits of the index: how many entities can live at once."
+        32, description="Bits of the index: how many entities can live at once."
     )
     generation_bits: Annotated[int, Field(ge=1, le=63)] = Field(
-        default=32,
+        32,
         description="Bits of the generation: how often an index can be used. With `shards`, 20 by "
         "default.",
     )
     shard_bits: Annotated[int, Field(ge=1, le=32)] = Field(
-        default=12,
+        12,
         description="Bits of the shard where an entity was made: how many shards a run can have "
         "in all. Only with `shards`.",
     )
     min_free: Annotated[int, Field(ge=0, le=0xFFFF_FFFF)] = Field(
-        default=1024, description="Freed indices are reused once more than this many are free."
+        1024, description="Freed indices are reused once more than this many are free."
     )
 
 
@@ -372,34 +366,34 @@ class ShardsSpec(Strict):
     """The world is one of several, in as many processes, between which entities move."""
 
     ghosts: dict[str, list[Text]] = Field(
-        default={},
+        {},
         description="Component → fields that other shards may have copies of. Entities that are "
         "sent as ghosts have all these components.",
     )
     stay: list[Text] = Field(
-        default=[],
+        [],
         description="Components whose rows never leave their process: they are destroyed when "
         "their entity leaves.",
     )
     objects: Literal["pickle"] | None = Field(
-        default=None, description="`object` fields travel as pickles."
+        None, description="`object` fields travel as pickles."
     )
 
 
 class QuerySpec(Strict):
     """Entities by their components, which all have managers, or all live in archetypes."""
 
-    all: list[Text] = Field(default=[], description="Every one of these.")
-    any: list[Text] = Field(default=[], description="At least one of these.")
-    none: list[Text] = Field(default=[], description="Not one of these.")
-    optional: list[Text] = Field(default=[], description="Rows of these too, `NIL` where absent.")
+    all: list[Text] = Field([], description="Every one of these.")
+    any: list[Text] = Field([], description="At least one of these.")
+    none: list[Text] = Field([], description="Not one of these.")
+    optional: list[Text] = Field([], description="Rows of these too, `NIL` where absent.")
 
 
 class ArchetypesSpec(Strict):
     """Components that live in archetype chunks instead of managers."""
 
     chunk: Annotated[int, Field(ge=256, le=2**30)] = Field(
-        default=262_144, description="Bytes of one chunk."
+        262_144, description="Bytes of one chunk."
     )
     components: list[Text] = Field(min_length=1, description="The components.")
 
@@ -408,32 +402,24 @@ class EntrySpec(Strict):
     """An entry of a schedule that runs at some ticks only, or several times in a row."""
 
     run: TextsForm = Field(
-        default=[],
-        description="The kernel, the table, or `tick`; or a list of them, one after the other.",
+        [], description="The kernel, the table, or `tick`; or a list of them, one after the other."
     )
     set: Text = Field(
-        default="", description="Instead of `run`: the setting that is assigned, `settings.dt`."
+        "", description="Instead of `run`: the setting that is assigned, `settings.dt`."
     )
     to: ValueForm = Field(
-        default="",
-        description="Its value, of settings, reductions (`Body.fastest()`), `tick`.",
+        "", description="Its value, of settings, reductions (`Body.fastest()`), `tick`."
     )
-    every: int | None = Field(
-        default=None, description="The ticks from one run to the next, by default 1."
-    )
-    from_: int = Field(default=0, alias="from", description="The first tick at which it runs.")
-    times: int | None = Field(
-        default=None, description="The number of runs in a row, by default one."
-    )
+    every: int | None = Field(None, description="The ticks from one run to the next, by default 1.")
+    from_: int = Field(0, alias="from", description="The first tick at which it runs.")
+    times: int | None = Field(None, description="The number of runs in a row, by default one.")
     while_: Text = Field(
-        default="",
+        "",
         alias="while",
         description="A reduction, as in `Node.moving`: it runs once, and again as long as this is "
         "true, or not 0, after it.",
     )
-    at_most: int | None = Field(
-        default=None, description="The most runs of a `while`; needed beside it."
-    )
+    at_most: int | None = Field(None, description="The most runs of a `while`; needed beside it.")
 
 
 class RecordColumnSpec(BaseReduction):
@@ -443,7 +429,7 @@ class RecordColumnSpec(BaseReduction):
     """
 
     over: Text = Field(
-        default="",
+        "",
         description="The component, group or query with the rows; by default the only "
         "component that the column names.",
     )
@@ -454,11 +440,11 @@ class RecordRowsSpec(Strict):
 
     rows: Text = Field(description="The component, group or query.")
     fields: list[Text] = Field(
-        default=[],
+        [],
         description="Fields, behind `tick` and `entity` (or `id`); of a group or query "
         "`Component.field`.",
     )
-    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    where: Text = Field("", description="A condition: only rows for which it is true.")
 
 
 RecordForm: TypeAlias = Annotated[
@@ -473,17 +459,17 @@ class WorldSpec(Strict):
     of all components."""
 
     world: ClassName = Field(description="The name of the class; `World` is always an alias.")
-    doc: Text = Field(default="", description="A description, for docstrings.")
+    doc: Text = Field("", description="A description, for docstrings.")
     version: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="A number of your choice, saved with the world, for `migrate`."
+        0, description="A number of your choice, saved with the world, for `migrate`."
     )
     removed: list[Text] = Field(
-        default=[],
+        [],
         description="Former components, and settings as `settings.dt`: what was saved of them is "
         "dropped. No new one takes the name.",
     )
     settings: dict[str, Form[SettingSpec, TypeText]] = Field(
-        default={},
+        {},
         description="Name → type, or a mapping: values that belong to no entity, as "
         "`world.settings.dt`, and `settings.dt` in kernels.",
     )
@@ -497,32 +483,32 @@ class WorldSpec(Strict):
             Annotated[list[Text], Field(min_length=1)],
         ],
     ] = Field(
-        default={},
+        {},
         description="Name → components and other bundles: sets to spawn from. A list, or a mapping "
         "of components to values of their fields, as `{unit: {}, Health: {hp: 50}}`.",
     )
-    queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
+    queries: dict[str, QuerySpec] = Field({}, description="Name → query.")
     groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(
-        default={},
+        {},
         description="Name → components. The rows of entities that have all of them are aligned, at "
         "the front of each manager.",
     )
     kernels: dict[str, WorldKernelSpec] = Field(
-        default={}, description="Name → kernel over a group, a query or a component."
+        {}, description="Name → kernel over a group, a query or a component."
     )
     schedule: dict[str, Annotated[list[Form[EntrySpec, Text]], Field(min_length=1)]] = Field(
-        default={},
+        {},
         description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
         "calls them in this order. `tick` adds 1 to the time, a table's name writes a line.",
     )
     records: dict[str, RecordForm] = Field(
-        default={}, description="Name → table: name → column, or `rows` for a line of each row."
+        {}, description="Name → table: name → column, or `rows` for a line of each row."
     )
     archetypes: ArchetypesSpec | None = Field(
-        default=None, description="Components that live in archetype chunks."
+        None, description="Components that live in archetype chunks."
     )
     shards: ShardsSpec | None = Field(
-        default=None,
+        None,
         description="The world is one of several, in as many processes, between which entities "
         "move. `{}` is enough.",
     )

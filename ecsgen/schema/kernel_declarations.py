@@ -107,33 +107,21 @@ def _near(
 
 
 def _neighbourhood(draft: Declaration[Any], name: str, spec: NearSpec, *path: str) -> NearClause:
-    keys = ("radius", "among", "hood", "center", "via", "back")
-    marks = {key: draft.value_mark(*path, key) for key in keys}
-    marks[""] = draft.key_mark(*path)
+    marks = {**draft.value_marks(*path), "": draft.key_mark(*path)}
     limits = spec.radius, spec.among, spec.hood or "", spec.center
     return NearClause(name, *limits, marks, spec.via, spec.back)
 
 
 def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:
-    marks = {**draft.key_marks("kernels", name), "": draft.key_mark("kernels", name)}
-    if draft.is_incomplete("kernels", name):
-        marks["…"] = marks[""]  # some of it was refused
-    for key in ("where", "over", "key", "turns"):
-        if key in marks:
-            marks[key] = draft.value_mark("kernels", name, key)
-    if isinstance(spec.turns, TurnsSpec):
-        marks["turns.of"] = draft.value_mark(
-            "kernels", name, "turns", "by" if spec.turns.by else "random"
-        )
-    steps = ("kernels", name, "steps")
+    """Return the marks of a kernel's values, and those of the keys of what is no text."""
+    path = ("kernels", name)
+    marks = draft.value_marks(*path)
     if isinstance(spec.steps, str):
-        marks["steps.0"] = draft.value_mark(*steps)
-    else:
-        for index in range(len(spec.steps)):
-            marks[f"steps.{index}"] = draft.value_mark(*steps, index)
-    for argument in spec.args:
-        marks[f"args.{argument}"] = draft.key_mark("kernels", name, "args", argument)
-    return marks
+        marks["steps.0"] = marks["steps"]
+    if isinstance(spec.turns, TurnsSpec):
+        marks["turns.of"] = draft.value_mark(*path, "turns", "by" if spec.turns.by else "random")
+    keys = ((), ("near",), ("at_most",), *(("args", argument) for argument in spec.args))
+    return marks | {".".join(key): draft.key_mark(*path, *key) for key in keys}
 
 
 def _arguments(
@@ -177,7 +165,7 @@ def build_reduction(
         mark, line = draft.key_mark(*path, function), draft.key_mark(*path, first).line
         message = f"{quote(function)} beside {quote(first)} on line {line}"
         draft.report("E401", message, mark, hint="make two reductions of it")
-    reduction = declare_reduction(draft, name, first, spec, path, draft.key_marks(*path))
+    reduction = declare_reduction(draft, name, first, spec, path)
     return replace(reduction, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
 
 
@@ -187,10 +175,9 @@ def declare_reduction(
     function: ReductionFunction,
     spec: BaseReduction,
     path: tuple[str, ...],
-    keys: Marks,
 ) -> Reduction:
-    """Return the reduction at a path of the document; `keys`: marks of further keys."""
-    marks = {**keys, "": draft.key_mark(*path), "expression": draft.value_mark(*path, function)}
+    """Return the reduction at a path of the document."""
+    marks = {"": draft.key_mark(*path), "expression": draft.value_mark(*path, function)}
     over = getattr(spec, "over", "")
     for key, is_given in (("where", spec.where), ("over", over)):
         if is_given:

@@ -424,7 +424,7 @@ def type_component_kernels(
     commands = CommandScope(refusal=_NO_COMMANDS, hint=references.of_the_world)
     refusal = "reductions cannot refer to other rows"
     no_references = replace(references, refusal=refusal, hint=_BY_A_KERNEL)
-    context = near_key.make_component_context(component, components, diagnostics)
+    context = near_key.NeighbourContext({tree.OWN: component}, components)
     stream = find_stream_column(component)
     kernels = (type_kernel(k, scope(False), stream, context, types) for k in component.kernels)
     for reduction in component.reductions:
@@ -516,7 +516,7 @@ def type_world_kernels(names: WorldScopes) -> World:
         owners = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
         component = members.get(kernel.over)
         stream = owners if component is None else find_stream_column(component, kernel.over)
-        context = near_key.make_world_context(world, components, names.sources, scope)
+        context = near_key.NeighbourContext(members, components, world, names.sources)
         kernels.append(type_kernel(kernel, scope, stream, context, names.types))
     schedules = tuple(
         (name, tuple(_typed_entry(names, e, f"schedule.{name}.{k}") for k, e in enumerate(entries)))

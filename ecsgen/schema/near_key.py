@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, TypeAlias
@@ -35,58 +35,12 @@ class NeighbourContext:
     """The components of a kernel's rows, and those that may be neighbours."""
 
     members: Members
-    resolve: Callable[[NearClause], Members | None]
-    """Return the components of a neighbourhood's rows; None after an error."""
     components: Mapping[str, Component]
     """All components of the project."""
-    is_sharded: bool = False
-
-
-def make_component_context(
-    component: Component, components: Mapping[str, Component], diagnostics: Diagnostics
-) -> NeighbourContext:
-    """Return the context of a component's kernels: its own rows, or the grid that these are on."""
-    grid = None if component.on is None else components.get(component.on.grid)
-
-    def resolve(key: NearClause) -> Members | None:
-        among = key.among
-        if among in ("", component.name):
-            return {tree.OWN: component}
-        if grid is not None and among == grid.name:
-            return {among: grid}
-        if among not in components:
-            message = f"unknown component {quote(among)}"
-            hint = did_you_mean(among, components)
-            diagnostics.add("E508", message, key.marks["among"], hint=hint)
-            return None
-        message = f"a kernel of {quote(component.name)} can only have neighbours of its own rows"
-        message += f", or cells of {quote(grid.name)}" if grid is not None else ""
-        hint = f"make it a kernel of the world: over: {component.name}"
-        diagnostics.add("E810", message, key.marks["among"], hint=hint)
-        return None
-
-    return NeighbourContext({tree.OWN: component}, resolve, components)
-
-
-def make_world_context(
-    world: World, components: Mapping[str, Component], sources: frozenset[str], scope: Scope
-) -> NeighbourContext:
-    """Return the context of a kernel of the world: rows of a group, query or component."""
-
-    def resolve(key: NearClause) -> Members | None:
-        if not key.among:
-            return scope.components
-        if key.among not in sources:
-            queries = [query.name for query in world.queries]
-            known = (*dict(world.groups), *queries, *components)
-            if key.among not in known:
-                message = f"unknown group, query or component {quote(key.among)}"
-                hint = did_you_mean(key.among, known)
-                scope.diagnostics.add("E508", message, key.marks["among"], hint=hint)
-            return None
-        return {name: components[name] for name in world.members_of(key.among)}
-
-    return NeighbourContext(scope.components, resolve, components, world.shards is not None)
+    world: World | None = None
+    """None for kernels of a component."""
+    sources: frozenset[str] = frozenset()
+    """The world's groups, queries and components without an error."""
 
 
 def neighbourhoods(
@@ -120,12 +74,50 @@ class _NeighbourhoodBuilder:
         self, kernel: Kernel, key: NearClause, context: NeighbourContext, scope: Scope
     ) -> None:
         self._kernel, self._key, self._context, self._scope = kernel, key, context, scope
-        self._diagnostics = scope.diagnostics
+
+    def _report(self, code: str, message: str, key: str = "", hint: str = "") -> None:
+        """Report an error at a key, by default at `near` or the neighbourhood's name."""
+        mark = self._key.marks[key] if key else self._mark
+        self._scope.diagnostics.add(code, message, mark, hint=hint)
+
+    def _resolve(self) -> Members | None:
+        """Return the components of the neighbours' rows; None after an error."""
+        context, among, components = self._context, self._key.among, self._context.components
+        if not among:
+            return context.members
+        if context.world is None:
+            return self._resolve_near_own(context.members[tree.OWN])
+        if among in context.sources:
+            return {name: components[name] for name in context.world.members_of(among)}
+        queries = [query.name for query in context.world.queries]
+        known = (*dict(context.world.groups), *queries, *components)
+        if among not in known:
+            message = f"unknown group, query or component {quote(among)}"
+            self._report("E508", message, "among", did_you_mean(among, known))
+        return None
+
+    def _resolve_near_own(self, component: Component) -> Members | None:
+        """Return a component's own rows, or the cells that these are on."""
+        among, components = self._key.among, self._context.components
+        grid = "" if component.on is None else component.on.grid
+        if among == component.name:
+            return self._context.members
+        if among == grid:
+            return {grid: components[grid]}
+        if among not in components:
+            hint = did_you_mean(among, components)
+            self._report("E508", f"unknown component {quote(among)}", "among", hint)
+            return None
+        message = f"a kernel of {quote(component.name)} can only have neighbours of its own rows"
+        message += f", or cells of {quote(grid)}" if grid else ""
+        hint = f"make it a kernel of the world: over: {component.name}"
+        self._report("E810", message, "among", hint)
+        return None
 
     def build(self) -> _Built | None:
         """Return the names of a neighbourhood, and itself if its radius is valid; None if its
         components are not known."""
-        key, members = self._key, self._context.resolve(self._key)
+        key, members = self._key, self._resolve()
         if members is None:
             return None
         if key.via or key.back is not None:
@@ -161,12 +153,11 @@ class _NeighbourhoodBuilder:
         key, components = self._key, self._context.members
         if not key.among:
             hint = "write `near: 3`, or `near: {among: Store}` for all rows of Store"
-            self._diagnostics.add("E813", "neighbours need a radius", self._mark, hint=hint)
+            self._report("E813", "neighbours need a radius", hint=hint)
             return None
         for what, is_given in (("hood", key.hood), ("center", key.center is not None)):
             if is_given:
-                message = f"{quote(what)} is of a radius, and this is everybody"
-                self._diagnostics.add("E813", message, key.marks[what])
+                self._report("E813", f"{quote(what)} is of a radius, and this is everybody", what)
         spaces = [name for name, c in components.items() if c.space and name in members]
         owner = find_owner_component(members)
         kind = None
@@ -189,8 +180,7 @@ class _NeighbourhoodBuilder:
             return self._misuse("only kernels of the world know networks", "via", hint)
         if via is None:
             hint = did_you_mean(key.via, self._context.components)
-            message = f"unknown component {quote(key.via)}"
-            self._diagnostics.add("E508", message, key.marks["via"], hint=hint)
+            self._report("E508", f"unknown component {quote(key.via)}", "via", hint)
             return None
         if via.network is None:
             if "network" not in via.marks:
@@ -211,9 +201,8 @@ class _NeighbourhoodBuilder:
             self._scope.reference_scope.chunked
         ):
             return self._misuse("rows in archetypes have no neighbours by links", "")
-        if self._context.is_sharded:
-            message = "in a world with 'shards' no links lead to neighbours"
-            self._diagnostics.add("E521", message, key.marks["via"])
+        if self._context.world is not None and self._context.world.shards is not None:
+            self._report("E521", "in a world with 'shards' no links lead to neighbours", "via")
             return None
         self._hide_indirect({**members, key.via: via})
         link = tree.Via(key.via, bool(key.back))
@@ -223,8 +212,7 @@ class _NeighbourhoodBuilder:
 
     def _misuse(self, message: str, key: str, hint: str = "") -> _Built | None:
         """Report E820; return None."""
-        mark = self._key.marks[key] if key else self._mark
-        self._diagnostics.add("E820", message, mark, hint=hint)
+        self._report("E820", message, key, hint)
         return None
 
     def _on_grid(self, owner: str, other_owner: str, members: Members) -> _Built | None:
@@ -243,11 +231,11 @@ class _NeighbourhoodBuilder:
             hidden = {*occupants, *((OFFSET, DISTANCE) if other_owner else ())}
             for value in component.readable:  # by what else follows the name of a neighbourhood
                 if value.name in hidden:
-                    _report(_what(value), value.name, self._mark, self._diagnostics)
+                    _report(_what(value), value.name, self._mark, self._scope.diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
         if hood == "hex" and axes != 2:
-            self._diagnostics.add("E518", hexagon_message(home, axes), key.marks["hood"])
+            self._report("E518", hexagon_message(home, axes), "hood")
             return None
         on = tree.GridNeighbourhood(
             home, axes, hood, bool(key.center), "" if is_cells else neighbour.name, other_owner
@@ -282,15 +270,15 @@ class _NeighbourhoodBuilder:
             message = f"{what!r} is only for rows on a grid with cells as neighbours"
             if what == "hood":
                 message = "'hood' is of a grid, and this is a space"
-            self._diagnostics.add("E813", message, self._key.marks[what])
+            self._report("E813", message, what)
 
     def _report_spaces(self, spaces: list[str], grids: list[tuple[str, str]]) -> None:
-        kernel, key, members, mark = self._kernel, self._key, self._context.members, self._mark
+        kernel, key, members = self._kernel, self._key, self._context.members
         only = next(iter(members.values()), None)
         if not spaces and not grids and tree.OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():
                 message = f"{quote(only.name)} has no space, so its rows are not near each other"
-                self._diagnostics.add("E813", message, mark, hint="give it the key 'space'")
+                self._report("E813", message, hint="give it the key 'space'")
             return
         over = quote(kernel.over or (only.name if only is not None else ""))
         subject = f"{over} and {quote(key.among)} have"
@@ -306,7 +294,7 @@ class _NeighbourhoodBuilder:
         elif grids:
             names = dict.fromkeys(name for pair in grids for name in pair)
             message = f"{subject} several components on a grid: {', '.join(names)}"
-        self._diagnostics.add("E813", message, mark)
+        self._report("E813", message)
 
     def _radius(self, on_grid: bool) -> tree.Argument | tree.FieldValue | float | None:
         """Return a radius: in a space a finite number above 0, an argument or a number field; on a
@@ -330,7 +318,7 @@ class _NeighbourhoodBuilder:
             message = f"a radius is a finite number above 0, not {radius:g}"
         else:
             return int(radius) if on_grid else float(radius)
-        self._diagnostics.add(code, message, self._key.marks["radius"])
+        self._report(code, message, "radius")
         return None
 
     def _variable(self, radius: str) -> tree.Argument | tree.FieldValue | None:
@@ -344,26 +332,25 @@ class _NeighbourhoodBuilder:
         try:
             value = TypeChecker(self._scope).value(text.expression())
         except KernelError as error:
-            text.report(error, self._diagnostics)
+            text.report(error, self._scope.diagnostics)
             return None
         return value if isinstance(value, tree.Argument) else self._argument(radius)
 
     def _argument(self, name: str) -> tree.Argument | None:
-        kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
-        mark, argument = self._key.marks["radius"], scope.arguments.get(name)
+        scope, argument = self._scope, self._scope.arguments.get(name)
         if argument is None:
             if name not in scope.invalid_names:
-                message = f"the radius {quote(name)} is no argument of {quote(kernel.name)}"
+                message = f"the radius {quote(name)} is no argument of {quote(self._kernel.name)}"
                 hint = did_you_mean(name, scope.arguments)
                 if self._is_derived(name):
                     message = f"a radius is no derived value, as {quote(name)} is"
                     hint = "write the value to a field in a step of a kernel before"
-                diagnostics.add("E813", message, mark, hint=hint)
+                self._report("E813", message, "radius", hint)
             return None
         if argument.each:
             message = f"a radius is the same for all rows, and {quote(name)} has a value for each"
             hint = "ask within the largest, and compare distance"
-            diagnostics.add("E813", message, mark, hint=hint)
+            self._report("E813", message, "radius", hint)
             return None
         return argument
 

@@ -87,7 +87,7 @@ class TableBuilder:
             if functions or not self.draft.is_incomplete(*path):
                 self._report(message, self.draft.key_mark(*path))
             return None
-        return declare_reduction(self.draft, name, functions[0], spec, path, {})
+        return declare_reduction(self.draft, name, functions[0], spec, path)
 
     def _with_over(self, column: Reduction) -> Reduction | None:
         """Return the column with the source of its rows; None without a valid one."""

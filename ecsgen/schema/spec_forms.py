@@ -47,6 +47,7 @@ EXPRESSION: Final = "<expression>"
 NAMED: Final = "<named>"
 ONE: Final = "<one>"
 EACH: Final = "<each>"
+TAGS: Final = (SHORT, LONG, NUMBER, WORD, EXPRESSION, NAMED, ONE, EACH)
 
 
 def form(value: object) -> str:

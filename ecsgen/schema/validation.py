@@ -16,17 +16,7 @@ from pydantic_core import ErrorDetails
 from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
 from ecsgen.model import Mark
 from ecsgen.schema.document_specs import FieldSpec
-from ecsgen.schema.spec_forms import (
-    EACH,
-    EXPRESSION,
-    LONG,
-    NAMED,
-    NUMBER,
-    ONE,
-    SHORT,
-    WORD,
-    Strict,
-)
+from ecsgen.schema.spec_forms import EXPRESSION, ONE, SHORT, TAGS, WORD, Strict
 from ecsgen.source.yaml_nodes import Node
 
 _KEYS: Final = {
@@ -97,7 +87,6 @@ def _hint_of_over(kernel: Node) -> str:
     return f"write `over: {shown}`, or the name of a query or group, whose rows it goes over"
 
 
-_TAGS: Final = (SHORT, LONG, NUMBER, WORD, EXPRESSION, NAMED, ONE, EACH)
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 
 _WANTED: Final = {
@@ -161,7 +150,7 @@ def describe(node: Node) -> str:
 
 
 def _location(error: ErrorDetails) -> Path:
-    return tuple(step for step in error["loc"] if step not in _TAGS)
+    return tuple(step for step in error["loc"] if step not in TAGS)
 
 
 def _path(error: ErrorDetails) -> Path:

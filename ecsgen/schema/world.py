@@ -136,22 +136,12 @@ class _Builder:
 
     def marks(self) -> dict[str, Mark]:
         """Return the marks of top-level keys, and of parts as "groups.bodies"."""
-        marks = dict(self._draft.marks("world"))
+        schedules = self._draft.node.at("schedule")
+        marks = {} if schedules is None else dict(schedules.marks("schedule"))
+        marks |= self._draft.marks("world")
         for key in ("settings", "bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key_mark(key, name)
-        for name, entries in self._draft.spec.schedule.items():
-            for index, entry in enumerate(entries):
-                path = ("schedule", name, index)
-                marks[f"schedule.{name}.{index}"] = self._draft.value_mark(*path)
-                if self._draft.is_incomplete(*path):  # a key could not be read
-                    marks[f"schedule.{name}.{index}.…"] = self._draft.value_mark(*path)
-                for key in self._draft.key_marks(*path):
-                    marks[f"schedule.{name}.{index}.{key}"] = self._draft.value_mark(*path, key)
-                if isinstance(entry, EntrySpec) and isinstance(entry.run, list):
-                    for number in range(len(entry.run)):
-                        mark = self._draft.value_mark(*path, "run", number)
-                        marks[f"schedule.{name}.{index}.run.{number}"] = mark
         bits = [key for key in _BITS if self._written(key)]
         return marks | {f"entity.{key}": self._draft.key_mark("entity", key) for key in bits}
 

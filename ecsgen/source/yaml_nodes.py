@@ -115,6 +115,18 @@ class Node:
                 return None
         return node
 
+    def marks(self, path: str = "") -> Iterator[tuple[str, Mark]]:
+        """Yield the marks of the value and of all values in it, by their paths: `steps.0`; of those
+        that are not complete `steps.…` as well."""
+        yield path, self.mark
+        begin = f"{path}." if path else ""
+        if not self.complete:
+            yield f"{begin}…", self.mark
+        value = self.value
+        parts = dict(enumerate(value)) if isinstance(value, list) else value
+        for step, node in parts.items() if isinstance(parts, dict) else ():
+            yield from node.marks(f"{begin}{step}")
+
 
 class Span(NamedTuple):
     """The offsets of a scalar in the text."""
