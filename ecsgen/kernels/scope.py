@@ -236,11 +236,8 @@ class Scope:
                 raise KernelError("E802", "kernels of the world do not read parents", node, hint)
             if self.is_reduction:
                 raise KernelError("E802", "reductions do not read parents", node)
-            if (
-                tree.PARENT in self.invalid_names
-                or tree.OWN in self.incomplete_owners
-                or node.attr in self.invalid_names
-            ):
+            is_reported = not {tree.PARENT, node.attr}.isdisjoint(self.invalid_names)
+            if is_reported or tree.OWN in self.incomplete_owners:
                 raise make_silent_error(node)
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
@@ -265,10 +262,9 @@ class Scope:
             if owner in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
             reductions = (self.reductions or {}).get(holder, ())
-            is_reduction = any(reduction.name == node.attr for reduction in reductions)
-            hint = (
-                f"write {holder}.{node.attr}()" if is_reduction else did_you_mean(node.attr, known)
-            )
+            hint = did_you_mean(node.attr, known)
+            if any(reduction.name == node.attr for reduction in reductions):
+                hint = f"write {holder}.{node.attr}()"
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 

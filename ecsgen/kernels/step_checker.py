@@ -358,11 +358,7 @@ class StepChecker:
         _refuse_crowds(target, self._scope, node)
 
     def _message(
-        self,
-        step: Assignment,
-        read: tree.Expression,
-        target: tree.ReferencedField,
-        text: str,
+        self, step: Assignment, read: tree.Expression, target: tree.ReferencedField, text: str
     ) -> tree.Step:
         """Return a message; `read`: the target or an element of it, as it is read."""
         scope, node = self._scope, target_of(step)

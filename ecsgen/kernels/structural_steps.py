@@ -31,9 +31,7 @@ class CommandChecker:
         if commands.refusal:
             raise KernelError("E816", commands.refusal, call, commands.hint)
         if name == "spawn":
-            target: tree.Despawn | tree.Spawn = tree.Spawn(
-                self._instances(call), bundle=self._bundle(call)
-            )
+            target: tree.Despawn | tree.Spawn = self._spawn(call)
         elif name in ("add", "remove"):
             target = self._change(name, call)
         elif name == "die":
@@ -143,25 +141,16 @@ class CommandChecker:
         tests = [keyword.value for keyword in call.keywords if keyword.arg == "where"]
         return self._checker.condition(tests[0]) if tests else always
 
-    def _bundle(self, call: ast.Call) -> str:
-        """Return the bundle with values that a spawn names, or nothing."""
-        match call.args:
-            case [ast.Name(id=name), *_]:
-                values = self._scope.command_scope.bundles.get(name, {})
-                return name if any(values.values()) else ""
-        return ""
-
-    def _instances(self, call: ast.Call) -> tuple[tree.SpawnedInstance, ...]:
-        """Return one instance per component; those of a bundle have no values here."""
-        nodes = list(call.args)
-        instances: dict[str, tree.SpawnedInstance] = {}
-        first = nodes[0] if nodes else None
-        if isinstance(first, ast.Name) and first.id in self._scope.command_scope.bundles:
-            for name in self._scope.command_scope.bundles[first.id]:
-                instances[name] = tree.SpawnedInstance(self._component(name, call).name, ())
-            del nodes[0]
+    def _spawn(self, call: ast.Call) -> tree.Spawn:
+        """Return a spawn of one instance per component; those of a bundle have no values here."""
+        first, bundles = next(iter(call.args), None), self._scope.command_scope.bundles
+        bundle = first.id if isinstance(first, ast.Name) and first.id in bundles else ""
+        instances = {
+            name: tree.SpawnedInstance(self._component(name, call).name, ())
+            for name in bundles.get(bundle, ())
+        }
         names: set[str] = set()
-        for node in nodes:
+        for node in call.args[1:] if bundle else call.args:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
                 message = "spawn takes components with fields, as in spawn(Sheep(energy=1))"
                 is_last = node is call.args[-1] is not call.args[0]
@@ -174,7 +163,9 @@ class CommandChecker:
             values = self._values(component, node)
             instances[component.name] = tree.SpawnedInstance(component.name, values)
         self._check_instances(instances, call)
-        return (*instances.values(), *self._required(instances))
+        has_values = bool(bundle) and any(bundles[bundle].values())
+        spawned = (*instances.values(), *self._required(instances))
+        return tree.Spawn(spawned, bundle=bundle if has_values else "")
 
     def _component(self, name: str, node: ast.expr, verb: str = "spawn") -> Component:
         references = self._scope.reference_scope

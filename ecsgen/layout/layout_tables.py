@@ -135,7 +135,7 @@ def effects(call: ScheduledCall) -> dict[str, str]:
         "reads": ", ".join([*read, *["random"] * call.draws]),
         "of others": ", ".join(_gathered(call.reads_of_others)),
         "writes": ", ".join(_gathered(program.effects.writes)),
-        "sends to": ", ".join(_gathered(call.sends)),
+        "sends to": ", ".join(_gathered(program.effects.sends)),
         "spawns": ", ".join(program.effects.spawns),
         "destroys": "rows" if program.effects.destroys else "",
         "adds": ", ".join(program.effects.adds),

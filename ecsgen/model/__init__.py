@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 from ecsgen.marks import Mark as Mark
 from ecsgen.model.typed_program import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
 from ecsgen.model.typed_tree import SETTINGS as SETTINGS
-from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in, settings_in
+from ecsgen.model.typed_tree import Expression, ReducedValue, SettingValue, fields_in, nodes_in
 from ecsgen.model.types import Type
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
@@ -298,7 +298,7 @@ class Table:
     @property
     def settings(self) -> tuple[SettingValue, ...]:
         """The settings that the table reads."""
-        values = [*settings_in(*(field.value for field in self.fields))]
+        values = [*nodes_in(SettingValue, *(field.value for field in self.fields))]
         values += [value for program in self._programs for value in program.settings]
         return tuple(dict.fromkeys(values))
 

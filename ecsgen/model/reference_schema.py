@@ -12,34 +12,19 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ecsgen.model import (
-    BaseType,
-    Bundle,
-    Component,
-    Enum,
-    Field,
-    Kernel,
-    NearClause,
-    Project,
-    Query,
-    Reduction,
-    ScheduleEntry,
-    Setting,
-    Table,
-)
-from ecsgen.model.snapshot_schema import Document, json_default
+from ecsgen import model
+from ecsgen.model.snapshot_schema import POLICIES, Document, json_default
 
-_POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
-_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(Component)}
+_DEFAULTS: Final = {field.name: field.default for field in dataclasses.fields(model.Component)}
 
 
-def make_reference_schema(project: Project) -> Document:
+def make_reference_schema(project: model.Project) -> Document:
     """Return the schemas of a project as JSON."""
     components = {component.name: _component(component) for component in project.components}
     return _document(components, _world(project), project.enums)
 
 
-def component_schema(project: Project, component: Component) -> Document:
+def component_schema(project: model.Project, component: model.Component) -> Document:
     """Return the part of the schemas on which the kernels of a component depend."""
     ground = component.grid_component
     grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
@@ -48,7 +33,7 @@ def component_schema(project: Project, component: Component) -> Document:
     return _document({**grids, component.name: document}, settings, project.enums)
 
 
-def world_schema(project: Project) -> Document:
+def world_schema(project: model.Project) -> Document:
     """Return the part of the schemas on which the world's kernels, tables and schedules depend."""
     everything, by_name = _world(project), project.by_name
     keys = ("name", "kernels", "schedules", "records")
@@ -72,7 +57,7 @@ def world_schema(project: Project) -> Document:
 
 
 def _document(
-    components: Mapping[str, Document], world: Document, enums: Iterable[Enum]
+    components: Mapping[str, Document], world: Document, enums: Iterable[model.Enum]
 ) -> Document:
     """Return components and a world with the enums that they name, and without derived values that
     nothing reads."""
@@ -142,12 +127,12 @@ def _without_empty(**items: Any) -> Document:
     return {key: item for key, item in items.items() if item not in (None, False, "", {}, [])}
 
 
-def _component(component: Component) -> Document:
+def _component(component: model.Component) -> Document:
     space, grid, on = component.space, component.grid, component.on
     network = component.network
     policies = {
         key: getattr(component, key)
-        for key in _POLICIES
+        for key in POLICIES
         if getattr(component, key) != _DEFAULTS[key]
     }
     fields = [field for field in component.fields if field.type.is_computed]
@@ -176,13 +161,13 @@ def _component(component: Component) -> Document:
     }
 
 
-def _field(field: Field) -> Document | str:
-    if "default" in field.marks or field.type.base is BaseType.ENUM:
+def _field(field: model.Field) -> Document | str:
+    if "default" in field.marks or field.type.base is model.BaseType.ENUM:
         return {"type": field.type.text, "default": json_default(field.default)}
     return field.type.text
 
 
-def _setting(setting: Setting) -> Document | str:
+def _setting(setting: model.Setting) -> Document | str:
     form, bounds = _field(setting), {"min": setting.low, "max": setting.high}
     bounds = {key: json_default(bound) for key, bound in bounds.items() if bound is not None}
     if not bounds:
@@ -190,7 +175,7 @@ def _setting(setting: Setting) -> Document | str:
     return {**({"type": form} if isinstance(form, str) else form), **bounds}
 
 
-def _world(project: Project) -> Document:
+def _world(project: model.Project) -> Document:
     world, by_name = project.world, project.by_name
     return _without_empty(
         name=world.name,
@@ -204,7 +189,7 @@ def _world(project: Project) -> Document:
     )
 
 
-def _bundle(bundle: Bundle, components: Mapping[str, Component]) -> Document:
+def _bundle(bundle: model.Bundle, components: Mapping[str, model.Component]) -> Document:
     seen = {
         name: {field.name for field in component.fields if field.type.is_computed}
         for name, component in components.items()
@@ -217,7 +202,7 @@ def _bundle(bundle: Bundle, components: Mapping[str, Component]) -> Document:
     }
 
 
-def _entry(entry: ScheduleEntry) -> Document:
+def _entry(entry: model.ScheduleEntry) -> Document:
     count = {"at_most" if entry.condition else "times": entry.times} if entry.is_repeated else {}
     run = list(entry.run) if entry.run[1:] else "".join(entry.run)
     return _without_empty(
@@ -229,17 +214,17 @@ def _entry(entry: ScheduleEntry) -> Document:
     )
 
 
-def _query(query: Query) -> Document:
+def _query(query: model.Query) -> Document:
     return _without_empty(
         all=list(query.all), any=list(query.any), none=list(query.none), archetypes=query.chunked
     )
 
 
-def _kernels(kernels: Iterable[Kernel]) -> Document:
+def _kernels(kernels: Iterable[model.Kernel]) -> Document:
     return {kernel.name: _kernel(kernel) for kernel in kernels}
 
 
-def _kernel(kernel: Kernel) -> Document:
+def _kernel(kernel: model.Kernel) -> Document:
     args = {
         name: {"type": text, "each": True} if name in kernel.each else text
         for name, text, _ in kernel.args
@@ -257,20 +242,20 @@ def _kernel(kernel: Kernel) -> Document:
     )
 
 
-def _turns(kernel: Kernel) -> str | Document:
+def _turns(kernel: model.Kernel) -> str | Document:
     """Return the order of turns as schemas have it."""
     keys = {"by": "by", "drawn": "random"}
     return {keys[kernel.turns]: kernel.turns_of} if kernel.turns in keys else kernel.turns
 
 
-def _near(near: NearClause) -> Document:
+def _near(near: model.NearClause) -> Document:
     others = _without_empty(
         among=near.among, hood=near.hood, center=near.center, via=near.via, back=near.back
     )
     return others if near.radius is None else {"radius": near.radius, **others}
 
 
-def _reductions(reductions: Iterable[Reduction]) -> Document:
+def _reductions(reductions: Iterable[model.Reduction]) -> Document:
     return {
         reduction.name: _without_empty(
             function=reduction.function,
@@ -283,7 +268,7 @@ def _reductions(reductions: Iterable[Reduction]) -> Document:
     }
 
 
-def _table(table: Table) -> Document:
+def _table(table: model.Table) -> Document:
     if not table.rows:
         return {"columns": _reductions(table.columns)}
     fields = [f"{field.owner}.{field.name}" for field in table.fields]

@@ -73,11 +73,6 @@ class ScheduledCall:
         return (*reduced, *(value.name for value in program.settings))
 
     @property
-    def sends(self) -> tuple[str, ...]:
-        """The fields of other rows that the entry sends to, with their components."""
-        return self.kernel.program.effects.sends
-
-    @property
     def draws(self) -> bool:
         """True if the entry draws random numbers."""
         return self.kernel.program.stream_field is not None

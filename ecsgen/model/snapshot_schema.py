@@ -46,10 +46,8 @@ def schema_fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-_POLICIES: Final = (
-    *("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy", "cold"),
-)
-
+POLICIES: Final = ("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy")
+"""Keys that decide how rows are kept."""
 
 _UNSAVED: Final = ("index",)
 """Keys of fields that say nothing about saved rows."""
@@ -61,7 +59,7 @@ def _component(component: Component) -> Document:
     return {
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
-        **{key: getattr(component, key) for key in _POLICIES},
+        **{key: getattr(component, key) for key in (*POLICIES, "cold")},
         # of rows without owners it is about references, of which files say nothing
         "destroy": component.destroy if component.owner == "entity" else "gc",
         **(rows_on if grid is None else {"grid": len(grid.shape)}),

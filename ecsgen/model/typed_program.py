@@ -167,11 +167,6 @@ class Program:
         return tuple(reason for reason, holds in reasons.items() if holds)
 
     @property
-    def is_sequential(self) -> bool:
-        """True if rows run one after the other."""
-        return bool(self.sequential_reasons)
-
-    @property
     def sent_settings(self) -> tuple[str, ...]:
         """The settings that the kernel changes."""
         texts = (text.split(".") for text in self.effects.sends)
@@ -298,12 +293,12 @@ class ReductionProgram:
     @property
     def reduced(self) -> tuple[tree.ReducedValue, ...]:
         """The values of other reductions."""
-        return tree.reduced_in(self.where, self.value)
+        return tree.nodes_in(tree.ReducedValue, self.where, self.value)
 
     @property
     def settings(self) -> tuple[tree.SettingValue, ...]:
         """The settings that the reduction reads."""
-        return tree.settings_in(self.where, self.value)
+        return tree.nodes_in(tree.SettingValue, self.where, self.value)
 
 
 NO_PROGRAM: Final = Program()

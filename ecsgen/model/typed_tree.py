@@ -628,23 +628,11 @@ def walk(*expressions: Expression) -> Iterator[Expression]:
 
 def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
     """Return the fields that expressions read, each once, in order."""
-    return _nodes_in(FieldValue, expressions)
+    return nodes_in(FieldValue, *expressions)
 
 
-def reduced_in(*expressions: Expression | None) -> tuple[ReducedValue, ...]:
-    """Return the values of reductions that expressions read, each once, in order."""
-    return _nodes_in(ReducedValue, expressions)
-
-
-def settings_in(*expressions: Expression | None) -> tuple[SettingValue, ...]:
-    """Return the settings that expressions read, each once, in order."""
-    return _nodes_in(SettingValue, expressions)
-
-
-_NodeT = TypeVar("_NodeT")
-
-
-def _nodes_in(kind: type[_NodeT], expressions: Iterable[Expression | None]) -> tuple[_NodeT, ...]:
+def nodes_in(kind: type[Node], *expressions: Expression | None) -> tuple[Node, ...]:
+    """Return the nodes of a kind in expressions, each once, in order."""
     nodes = walk(*(expression for expression in expressions if expression is not None))
     return tuple(dict.fromkeys(node for node in nodes if isinstance(node, kind)))
 

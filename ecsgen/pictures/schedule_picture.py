@@ -84,7 +84,7 @@ def _flows(calls: Sequence[ScheduledCall]) -> Iterator[Flow]:
                 fields_from.setdefault(last[field], []).append(field)
         for start, fields in fields_from.items():
             yield Flow(start, index, tuple(fields))
-        last |= dict.fromkeys((*call.writes, *call.sends), index)
+        last |= dict.fromkeys((*call.writes, *call.kernel.program.effects.sends), index)
 
 
 def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> None:

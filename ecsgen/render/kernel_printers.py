@@ -120,7 +120,7 @@ def flat_columns(component: Component) -> list[tuple[str, str]]:
     programs = [kernel.program for kernel in component.kernels]
     texts = {text for program in programs for text in program.effects.fields}
     texts |= {text for reduction in component.reductions for text in reduction.program.reads}
-    sequential = [program for program in programs if program.is_sequential]
+    sequential = [program for program in programs if program.sequential_reasons]
     texts |= {near.position.text for program in sequential for near in program.neighbourhoods}
     used = {text.rpartition(".")[2] for text in texts} | {*component.world_columns}
     return sorted(

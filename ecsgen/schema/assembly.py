@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,23 +10,14 @@ from ecsgen.diagnostics import Diagnostics, quote
 from ecsgen.model import Component, Enum, FusedKernels, Mark, Project, World
 from ecsgen.model.columns import MANAGER_FIELDS
 from ecsgen.model.schedules import fused_passes, used_reductions
-from ecsgen.schema.bundles import build_bundles
+from ecsgen.schema import names as naming
+from ecsgen.schema.bundles import BundleBuilder
 from ecsgen.schema.components import build_component, check_chunk, collect_invalid_names
 from ecsgen.schema.declarations import Declaration, Declarations, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec
 from ecsgen.schema.enums import build_enum
 from ecsgen.schema.former_names import build_history
 from ecsgen.schema.kernel_typing import WorldScopes, type_component_kernels, type_world_kernels
-from ecsgen.schema.names import (
-    CLASS_NAMES,
-    DERIVED_CLASSES,
-    MODULE_NAMES,
-    check_class,
-    check_module,
-    group_class,
-    query_classes,
-    settings_class,
-)
 from ecsgen.schema.record_tables import TableBuilder, check_table_names
 from ecsgen.schema.requires_key import check_requirements
 from ecsgen.schema.schedule_checks import check_schedules
@@ -43,7 +34,9 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     fields of all components, schedules to typed kernels. Comments say which errors a pass reports.
     """
     _check_class_names(drafts, diagnostics)  # E101 to E103
-    _reject_further_worlds(drafts)  # E503
+    for second in drafts.worlds[1:]:
+        message = f"the world is defined already: {drafts.worlds[0].value_mark('world').place}"
+        second.report("E503", message, second.key_mark("world"))
     enums = _build_enums(drafts, diagnostics)  # E101 to E103, E111
     declared: dict[str, Declaration[ComponentSpec]] = {}
     for draft in drafts.components:
@@ -65,7 +58,7 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     complete = {name for name, draft in declared.items() if _is_complete(draft)}
     world = World()
     for world_draft in reversed(drafts.worlds):  # the first one is the project's
-        bundles = build_bundles(world_draft, declared, components, types)  # E50x, E523
+        bundles = BundleBuilder(world_draft, declared, components, types).bundles()  # E50x, E523
         world = build_world(world_draft, declared, types, settings, bundles)  # E403, E50x, E51x
         check_shard_names(world_draft, declared, drafts.enums)  # E102
         check_table_names(world_draft)  # E101 to E103
@@ -95,12 +88,6 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     )
 
 
-def _reject_further_worlds(drafts: Declarations) -> None:
-    for draft in drafts.worlds[1:]:
-        message = f"the world is defined already: {drafts.worlds[0].value_mark('world').place}"
-        draft.report("E503", message, draft.key_mark("world"))
-
-
 def _is_complete(draft: Declaration[Any]) -> bool:
     """Return True if all kernels and tables could be read, so an unknown one is an error."""
     return not any(draft.is_incomplete(*path) for path in ((), ("kernels",), ("records",)))
@@ -127,7 +114,7 @@ def _attach_world(
         is_sharded=world.shards is not None,
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
-        settings=settings_class(world.name) if any(reads) else "",
+        settings=naming.settings_class(world.name) if any(reads) else "",
         world_columns=_find_world_columns(component, world),
         values=tuple(name for name in names if f"{component.name}.{name}" in used),
         fused=tuple(kernels for holder, kernels in fused if holder == component.name),
@@ -160,37 +147,36 @@ def _build_enums(drafts: Declarations, diagnostics: Diagnostics) -> dict[str, En
 def _check_class_names(drafts: Declarations, diagnostics: Diagnostics) -> None:
     """Report names of classes and modules that the package would have twice."""
     claims = NameRegistry(diagnostics)
-    derived: list[tuple[str, str, Mark]] = []
+    derived: list[tuple[str, Mark, Iterable[str]]] = []  # for what, where it stands, the classes
     for component in drafts.components:
-        mark = component.value_mark("component")
-        if not check_class(component.name, "a component", mark, diagnostics):
+        name, mark = component.name, component.value_mark("component")
+        if not naming.check_class(name, "a component", mark, diagnostics):
             continue
-        check_module(component.name, mark, diagnostics, MODULE_NAMES)
-        if claims.register(component.name, "a component", mark):
-            maker = f"a class made for the component {quote(component.name)}"
-            derived.extend((component.name + suffix, maker, mark) for suffix in DERIVED_CLASSES)
+        naming.check_module(name, mark, diagnostics, naming.MODULE_NAMES)
+        if claims.register(name, "a component", mark):
+            classes = [name + suffix for suffix in naming.DERIVED_CLASSES]
+            derived.append((f"the component {quote(name)}", mark, classes))
     for enum in drafts.enums:
         mark = enum.value_mark("enum")
-        if check_class(enum.name, "an enum", mark, diagnostics):
+        if naming.check_class(enum.name, "an enum", mark, diagnostics):
             claims.register(enum.name, "an enum", mark)
     for world in drafts.worlds[:1]:
-        mark = world.value_mark("world")
-        if world.name == "World" or check_class(world.name, "a world", mark, diagnostics):
-            claims.register(world.name, "the world", mark)
+        name, mark, key_mark = world.name, world.value_mark("world"), world.key_mark
+        if name == "World" or naming.check_class(name, "a world", mark, diagnostics):
+            claims.register(name, "the world", mark)
         if world.spec.settings:
-            maker, mark = "a class made for the settings", world.key_mark("settings")
-            derived.append((settings_class(world.name), maker, mark))
-        for query in world.spec.queries:
-            maker, mark = f"a class made for the query {quote(query)}", world.key_mark(
-                "queries", query
-            )
-            derived.extend((name, maker, mark) for name in query_classes(query))
-        for group in world.spec.groups:
-            maker = f"a class made for the group {quote(group)}"
-            derived.append((group_class(group), maker, world.key_mark("groups", group)))
-    for name, maker, mark in derived:
-        for holder, names in CLASS_NAMES.items():
-            if name in names and name != settings_class("World"):  # packages have that for this
-                message = f"{quote(name)} cannot be the name of {maker}: {holder} {quote(name)}"
-                diagnostics.add("E102", message, mark)
-        claims.register(name, maker, mark)
+            derived.append(("the settings", key_mark("settings"), [naming.settings_class(name)]))
+        for name in world.spec.queries:
+            classes = [*naming.query_classes(name)]
+            derived.append((f"the query {quote(name)}", key_mark("queries", name), classes))
+        for name in world.spec.groups:
+            classes = [naming.group_class(name)]
+            derived.append((f"the group {quote(name)}", key_mark("groups", name), classes))
+    for what, mark, names in derived:
+        for name in names:
+            maker = f"a class made for {what}"
+            for holder, taken in naming.CLASS_NAMES.items():
+                if name in taken and name != naming.settings_class("World"):  # packages have it so
+                    message = f"{quote(name)} cannot be the name of {maker}: {holder} {quote(name)}"
+                    diagnostics.add("E102", message, mark)
+            claims.register(name, maker, mark)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import BaseType, Bundle, Component, Default, Field, Mark, Values
+from ecsgen.model import Bundle, Component, Default, Field, Mark, Values
 from ecsgen.schema.declarations import Components, Declaration
 from ecsgen.schema.defaults import check_default
 from ecsgen.schema.document_specs import WorldSpec
@@ -16,16 +18,6 @@ from ecsgen.schema.names import module_name
 from ecsgen.schema.policy_keys import check_owned
 from ecsgen.schema.type_parser import TypeScope
 from ecsgen.schema.validation import BadValueError
-
-
-def build_bundles(
-    draft: Declaration[WorldSpec],
-    declared: Components,
-    components: Mapping[str, Component],
-    types: TypeScope,
-) -> tuple[Bundle, ...]:
-    """Return the bundles; reports E106 to E108, E302, E501, E504, E507, E509 and E523."""
-    return _Builder(draft, declared, components, types).bundles()
 
 
 def find_cycles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -55,22 +47,23 @@ _Cells: TypeAlias = dict[tuple[str, str], Default]
 """Component and field → value."""
 
 
-class _Builder:
-    def __init__(
-        self,
-        draft: Declaration[WorldSpec],
-        declared: Components,
-        components: Mapping[str, Component],
-        types: TypeScope,
-    ) -> None:
-        self._draft = draft
-        self._declared = declared
-        self._components = components
-        self._types = types
-        self._listed = {name: list(members) for name, members in draft.spec.bundles.items()}
+@dataclass(frozen=True)
+class BundleBuilder:
+    """Builder of the world's bundles; reports E106 to E108, E302, E501, E504, E507, E509, E523."""
+
+    draft: Declaration[WorldSpec]
+    declared: Components
+    components: Mapping[str, Component]
+    types: TypeScope
+
+    @cached_property
+    def listed(self) -> dict[str, list[str]]:
+        """The members of each bundle, as written."""
+        return {name: list(members) for name, members in self.draft.spec.bundles.items()}
 
     def bundles(self) -> tuple[Bundle, ...]:
-        members = {name: self._members(name) for name in self._listed}
+        """Return the bundles, with the valid values."""
+        members = {name: self._members(name) for name in self.listed}
         self._report_cycles()
         bundles = []
         for name, cells in self._all_values(members).items():
@@ -82,22 +75,22 @@ class _Builder:
 
     def _mark(self, bundle: str, member: str) -> Mark:
         """Return the mark of a member of a bundle."""
-        is_mapping = isinstance(self._draft.spec.bundles[bundle], dict)
-        step = member if is_mapping else self._listed[bundle].index(member)
-        return self._draft.key_mark("bundles", bundle, step)
+        is_mapping = isinstance(self.draft.spec.bundles[bundle], dict)
+        step = member if is_mapping else self.listed[bundle].index(member)
+        return self.draft.key_mark("bundles", bundle, step)
 
     def _members(self, bundle: str) -> dict[str, Values]:
         """Return what a bundle lists, with the values that it says itself."""
         where, members = f"bundle {quote(bundle)}", dict[str, Values]()
-        for index, name in enumerate(self._listed[bundle]):
-            component = self._declared.get(name)
+        for index, name in enumerate(self.listed[bundle]):
+            component = self.declared.get(name)
             if name in members:
-                mark = self._draft.value_mark("bundles", bundle, index)
-                self._draft.report("E509", f"{quote(name)} is listed twice in {where}", mark)
-            elif component is None and name not in self._listed:
+                mark = self.draft.value_mark("bundles", bundle, index)
+                self.draft.report("E509", f"{quote(name)} is listed twice in {where}", mark)
+            elif component is None and name not in self.listed:
                 message = f"unknown component or bundle {quote(name)} in {where}"
-                hint = did_you_mean(name, (*self._listed, *self._declared))
-                self._draft.report("E501", message, self._mark(bundle, name), hint)
+                hint = did_you_mean(name, (*self.listed, *self.declared))
+                self.draft.report("E501", message, self._mark(bundle, name), hint)
             elif component is not None:
                 check_owned(component, where, self._mark(bundle, name))
             members[name] = self._values(bundle, name)
@@ -106,13 +99,13 @@ class _Builder:
     def _values(self, bundle: str, member: str) -> dict[str, Default]:
         """Return the values that a bundle says of a component's fields."""
         path, values = ("bundles", bundle, member), dict[str, Default]()
-        declared, component = self._declared.get(member), self._components.get(member)
-        for name, mark in self._draft.key_marks(*path).items():
+        declared, component = self.declared.get(member), self.components.get(member)
+        for name, mark in self.draft.key_marks(*path).items():
             if declared is None or component is None:
-                if member in self._listed:
+                if member in self.listed:
                     message = f"{quote(member)} is a bundle: its components have fields"
                     hint = "list the component, too, with the value"
-                    self._draft.report("E302", message, mark, hint)
+                    self.draft.report("E302", message, mark, hint)
                 continue
             what = f"{quote(name)} of {quote(member)} in bundle {quote(bundle)}"
             field = declared.field(component.fields, name, "E302", what, mark)
@@ -122,34 +115,33 @@ class _Builder:
 
     def _value(self, path: tuple[str, ...], field: Field) -> dict[str, Default]:
         """Return a field's value, complete, by the field; nothing if it is not one."""
-        node, type_ = self._draft.node.at(*path), field.type
-        enum = self._types.enums.get(type_.target) if type_.base is BaseType.ENUM else None
+        node = self.draft.node.at(*path)
         assert node is not None
         try:
-            return {field.name: check_default(node, type_, enum)}
+            return {field.name: check_default(node, field.type, self.types.enum_of(field.type))}
         except BadValueError as error:
-            self._draft.report_error(error, node.mark, f"field {quote(field.name)}: ")
+            self.draft.report_error(error, node.mark, f"field {quote(field.name)}: ")
             return {}
 
     def _report_cycles(self) -> None:
-        modules = {module_name(name) for name in self._declared}
-        for cycle in find_cycles(self._listed):
+        modules = {module_name(name) for name in self.declared}
+        for cycle in find_cycles(self.listed):
             if any(name != name.lower() or name in modules for name in cycle):
                 continue  # the name is a mistake already, and a component may be meant
             path = " → ".join((*cycle, cycle[0]))
             message = f"the bundle {quote(cycle[0])} is within itself: {quote(path, 200)[1:-1]}"
-            self._draft.report("E504", message, self._mark(cycle[0], cycle[1 % len(cycle)]))
+            self.draft.report("E504", message, self._mark(cycle[0], cycle[1 % len(cycle)]))
 
     def _components_of(self, bundle: str) -> list[str]:
         """Return the components of a bundle, with those of bundles in it, each once."""
         members, pending, seen = dict[str, None](), [bundle], set[str]()
         while pending:
             name = pending.pop(0)
-            if name not in self._listed:
+            if name not in self.listed:
                 members[name] = None
             elif name not in seen:
                 seen.add(name)
-                pending += self._listed[name]
+                pending += self.listed[name]
         return list(members)
 
     def _all_values(self, members: Mapping[str, Mapping[str, Values]]) -> dict[str, _Cells]:
@@ -177,7 +169,7 @@ class _Builder:
         message = f"{quote(first)} and {quote(second)} in bundle {quote(outer)} have different "
         message += f"values for {component}.{field}"
         hint = f"say in {quote(outer)} which it is: `{component}: {{{field}: …}}`"
-        self._draft.report("E523", message, self._mark(outer, second), hint)
+        self.draft.report("E523", message, self._mark(outer, second), hint)
 
 
 def _inner_first(inner: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -99,8 +99,7 @@ def field_default(
     draft: Declaration[Any], path: tuple[str, str], type_: FieldType, types: TypeScope
 ) -> Default:
     """Return the default of the field or setting at a path, complete; reports E106 to E108."""
-    enum = types.enums.get(type_.target) if type_.base is BaseType.ENUM else None
-    node = draft.node.at(*path, "default")
+    node, enum = draft.node.at(*path, "default"), types.enum_of(type_)
     if node is not None:
         try:
             return check_default(node, type_, enum)
@@ -255,15 +254,10 @@ def check_chunk(draft: Declaration[WorldSpec], components: Sequence[Component]) 
     if not members or chunk_rows(members, archetypes.chunk):
         return
     row_bytes, largest = chunk_row_bytes(members), max(members, key=lambda c: chunk_row_bytes([c]))
-    message = (
-        f"a row with all components of the archetypes takes {row_bytes} bytes in a chunk, "
-        f"which has {archetypes.chunk}"
-    )
-    largest_mark = largest.marks[""]
-    hint = (
-        f"the largest is {quote(largest.name)} with {chunk_row_bytes([largest])} bytes "
-        f"({largest_mark.place}); each column starts on 64 bytes"
-    )
+    message = f"a row with all components of the archetypes takes {row_bytes} bytes in a chunk, "
+    message += f"which has {archetypes.chunk}"
+    hint = f"the largest is {quote(largest.name)} with {chunk_row_bytes([largest])} bytes "
+    hint += f"({largest.marks[''].place}); each column starts on 64 bytes"
     written = "chunk" in archetypes.model_fields_set
     mark = draft.value_mark("archetypes", "chunk") if written else draft.key_mark("archetypes")
     draft.report("E511", message, mark, hint=hint)
@@ -302,12 +296,9 @@ def _wrap(
     if draft.is_incomplete("space", "wrap"):
         return None
     if len(spec.wrap) != axes:
-        message = (
-            f"'wrap' has one size per axis: {axes} for {quote(field.name)}, not {len(spec.wrap)}"
-        )
-        draft.report(
-            "E513", message, draft.value_mark("space", "wrap"), hint="0 leaves an axis open"
-        )
+        wanted = f"{axes} for {quote(field.name)}, not {len(spec.wrap)}"
+        message, mark = f"'wrap' has one size per axis: {wanted}", draft.value_mark("space", "wrap")
+        draft.report("E513", message, mark, hint="0 leaves an axis open")
         return None
     wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
     for axis in wrong:

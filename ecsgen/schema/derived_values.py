@@ -12,13 +12,13 @@ from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.neighbour_aggregates import NAMES
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws
-from ecsgen.kernels.scope import SELF, TICK, CommandScope, ReferenceScope, Scope
+from ecsgen.kernels.scope import SELF, TICK, ReferenceScope
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.model import Component, DerivedValue
 from ecsgen.model import typed_tree as tree
 from ecsgen.schema.declarations import Declaration
 from ecsgen.schema.document_specs import ComponentSpec
-from ecsgen.schema.kernel_typing import InvalidNames
+from ecsgen.schema.kernel_typing import InvalidNames, component_scope
 from ecsgen.schema.type_parser import TypeScope
 
 _MOST_PARTS, _DEEPEST = 1000, 50
@@ -60,19 +60,10 @@ class _Builder:
     ) -> None:
         self._draft = draft
         self._known: dict[str, DerivedValue] = {}
-        self.scope = Scope(
-            ReferenceScope({}, types.components, component.name, refusal=_ROW_ALONE),
-            CommandScope(),
-            draft.diagnostics,
-            fields={field.name: field for field in component.fields},
-            derived=self._known,
-            enums=types.sound_enums,
-            settings=types.settings,
-            hidden=frozenset(field.name for field in component.indirect_fields),
-            no_draws=NoDraws(_ROW_ALONE, "let a kernel draw into a field"),
-            invalid_names=invalid.names | types.wrong_names,
-            incomplete_owners=frozenset([tree.OWN] * invalid.may_have_more) | types.incomplete,
-        )
+        nowhere = ReferenceScope({}, types.components, component.name, refusal=_ROW_ALONE)
+        self.scope = component_scope(component, nowhere, invalid, types, draft.diagnostics)
+        self.scope.derived = self._known
+        self.scope.no_draws = NoDraws(_ROW_ALONE, "let a kernel draw into a field")
 
     def parse(self, written: Mapping[str, str]) -> Iterator[tuple[str, _Parsed]]:
         """Yield the valid texts by name; reports E112."""

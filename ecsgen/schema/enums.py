@@ -69,9 +69,8 @@ def _checked(draft: Declaration[EnumSpec], written: list[Member]) -> list[Member
     if not written and not draft.is_incomplete("values"):
         draft.report("E111", "an enum needs at least one member", draft.key_mark("values"))
     if draft.spec.flags and isinstance(draft.spec.values, list) and len(written) > 64:
-        draft.report(
-            "E111", f"{len(written)} flags do not fit 64 bits", draft.value_mark("values", 64)
-        )
+        message = f"{len(written)} flags do not fit 64 bits"
+        draft.report("E111", message, draft.value_mark("values", 64))
         written = written[:64]
     claims = NameRegistry(draft.diagnostics)
     seen: dict[int, str] = {}

@@ -21,18 +21,9 @@ from ecsgen.model import (
 )
 from ecsgen.model.typed_tree import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
+from ecsgen.schema import kernel_specs as specs
 from ecsgen.schema.declarations import Declaration
 from ecsgen.schema.document_specs import ComponentSpec
-from ecsgen.schema.kernel_specs import (
-    ArgumentSpec,
-    BaseKernel,
-    BaseReduction,
-    KernelSpec,
-    NearSpec,
-    ReductionSpec,
-    TurnsSpec,
-    WorldKernelSpec,
-)
 from ecsgen.schema.names import check_member
 from ecsgen.schema.type_parser import TypeScope, parse_type
 from ecsgen.schema.validation import BadValueError
@@ -41,7 +32,7 @@ from ecsgen.schema.validation import BadValueError
 def build_kernel(
     draft: Declaration[Any],
     name: str,
-    spec: KernelSpec | WorldKernelSpec,
+    spec: specs.KernelSpec | specs.WorldKernelSpec,
     fields: frozenset[str],
     types: TypeScope,
 ) -> Kernel:
@@ -61,11 +52,11 @@ def build_kernel(
         each=tuple(
             argument
             for argument, form in spec.args.items()
-            if isinstance(form, ArgumentSpec) and form.each
+            if isinstance(form, specs.ArgumentSpec) and form.each
         ),
         where=spec.where,
-        rows=spec.rows if isinstance(spec, KernelSpec) and draft.spec.start else "",
-        over=spec.over if isinstance(spec, WorldKernelSpec) else "",
+        rows=spec.rows if isinstance(spec, specs.KernelSpec) and draft.spec.start else "",
+        over=spec.over if isinstance(spec, specs.WorldKernelSpec) else "",
         key=spec.key,
         turns=turns,
         turns_of=turns_of,
@@ -75,10 +66,10 @@ def build_kernel(
     )
 
 
-def _turns(draft: Declaration[Any], kernel: str, spec: BaseKernel) -> tuple[str, str | int]:
+def _turns(draft: Declaration[Any], kernel: str, spec: specs.BaseKernel) -> tuple[str, str | int]:
     """Return the order of turns, and what it depends on; reports E303 and E401."""
     turns, path = spec.turns, ("kernels", kernel, "turns")
-    if not isinstance(turns, TurnsSpec):
+    if not isinstance(turns, specs.TurnsSpec):
         return turns or "", ""
     keys = [key for key in ("by", "random") if key in draft.key_marks(*path)]
     if not keys and not draft.is_incomplete(*path):
@@ -92,7 +83,7 @@ def _turns(draft: Declaration[Any], kernel: str, spec: BaseKernel) -> tuple[str,
 
 
 def _near(
-    draft: Declaration[Any], kernel: str, spec: KernelSpec | WorldKernelSpec
+    draft: Declaration[Any], kernel: str, spec: specs.KernelSpec | specs.WorldKernelSpec
 ) -> tuple[NearClause, ...]:
     """Return the neighbourhoods as written: one, or several under names."""
     near, path = spec.near, ("kernels", kernel, "near")
@@ -100,38 +91,44 @@ def _near(
         return ()
     if isinstance(near, dict):
         return tuple(_neighbourhood(draft, name, n, *path, name) for name, n in near.items())
-    if isinstance(near, NearSpec):
+    if isinstance(near, specs.NearSpec):
         return (_neighbourhood(draft, OTHER, near, *path),)
     marks = dict.fromkeys(("", "radius", "among"), draft.value_mark(*path))
     return (NearClause(OTHER, near, marks={**marks, "": draft.key_mark(*path)}),)
 
 
-def _neighbourhood(draft: Declaration[Any], name: str, spec: NearSpec, *path: str) -> NearClause:
+def _neighbourhood(
+    draft: Declaration[Any], name: str, spec: specs.NearSpec, *path: str
+) -> NearClause:
     marks = {**draft.value_marks(*path), "": draft.key_mark(*path)}
     limits = spec.radius, spec.among, spec.hood or "", spec.center
     return NearClause(name, *limits, marks, spec.via, spec.back)
 
 
-def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:
+def _marks(draft: Declaration[Any], name: str, spec: specs.BaseKernel) -> Marks:
     """Return the marks of a kernel's values, and those of the keys of what is no text."""
     path = ("kernels", name)
     marks = draft.value_marks(*path)
     if isinstance(spec.steps, str):
         marks["steps.0"] = marks["steps"]
-    if isinstance(spec.turns, TurnsSpec):
+    if isinstance(spec.turns, specs.TurnsSpec):
         marks["turns.of"] = draft.value_mark(*path, "turns", "by" if spec.turns.by else "random")
     keys = ((), ("near",), ("at_most",), *(("args", argument) for argument in spec.args))
     return marks | {".".join(key): draft.key_mark(*path, *key) for key in keys}
 
 
 def _arguments(
-    draft: Declaration[Any], name: str, spec: BaseKernel, fields: frozenset[str], types: TypeScope
+    draft: Declaration[Any],
+    name: str,
+    spec: specs.BaseKernel,
+    fields: frozenset[str],
+    types: TypeScope,
 ) -> tuple[tuple[str, str, str], ...]:
     arguments = []
     for argument, form in spec.args.items():
         path = ("kernels", name, "args", argument)
         mark = draft.key_mark(*path)
-        if isinstance(form, ArgumentSpec):
+        if isinstance(form, specs.ArgumentSpec):
             text, unit, type_mark = form.type, form.unit, draft.value_mark(*path, "type")
         else:
             text, unit, type_mark = form, "", draft.value_mark(*path)
@@ -149,7 +146,7 @@ def _arguments(
 
 
 def build_reduction(
-    draft: Declaration[ComponentSpec], name: str, spec: ReductionSpec
+    draft: Declaration[ComponentSpec], name: str, spec: specs.ReductionSpec
 ) -> Reduction | None:
     """Return a reduction as written; reports E303 and E401."""
     path = ("reductions", name)
@@ -173,7 +170,7 @@ def declare_reduction(
     draft: Declaration[Any],
     name: str,
     function: ReductionFunction,
-    spec: BaseReduction,
+    spec: specs.BaseReduction,
     path: tuple[str, ...],
 ) -> Reduction:
     """Return the reduction at a path of the document."""

@@ -103,7 +103,7 @@ class BaseKernel(Strict):
     steps: TextsForm = Field(
         description="Statements, run in order for each row: a block of lines, or a list of them. "
         "Assignments, `if`, `for`, `while`, `return`; in the world also `spawn`, `destroy` and "
-        "`die`.",
+        "`die`."
     )
     at_most: int | None = Field(None, ge=1, description="The most passes of a `while`.")
     where: Text = Field("", description="A condition: only rows for which it is true.")

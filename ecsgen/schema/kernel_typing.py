@@ -24,15 +24,7 @@ from ecsgen.kernels.step_checker import (
 )
 from ecsgen.kernels.type_checker import TypeChecker
 from ecsgen.kernels.type_rules import convert_for_target
-from ecsgen.model import (
-    SETTINGS,
-    Component,
-    Kernel,
-    Query,
-    Reduction,
-    ScheduleEntry,
-    World,
-)
+from ecsgen.model import SETTINGS, Component, Kernel, Query, Reduction, ScheduleEntry, World
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program, ReductionProgram, effects_of, expressions_of
 from ecsgen.model.types import Type
@@ -155,7 +147,7 @@ def _program(
     expressions = expressions_of(where, steps)
     radii = [near.radius for near in nears if isinstance(near.radius, tree.Argument)]
     once = (*expressions, turn_key, *radii)
-    reduced = tree.reduced_in(*once)
+    reduced = tree.nodes_in(tree.ReducedValue, *once)
     reads_reduced = tuple(dict.fromkeys(text for each in reduced for text in each.reads))
     effects = replace(effects, reads_reduced=reads_reduced)
     reads = tree.fields_in(*expressions)
@@ -166,7 +158,7 @@ def _program(
     return Program(
         arguments=tuple(scope.arguments.values()),
         reduced=reduced,
-        settings=tree.settings_in(*once),
+        settings=tree.nodes_in(tree.SettingValue, *once),
         where=where,
         steps=steps,
         effects=effects,
@@ -382,6 +374,28 @@ _NO_REDUCTION: Final = NoDraws(
 )
 
 
+def component_scope(
+    component: Component,
+    references: ReferenceScope,
+    invalid: InvalidNames,
+    types: TypeScope,
+    diagnostics: Diagnostics,
+) -> Scope:
+    """Return the scope of the fields and derived values of a component's rows."""
+    return Scope(
+        references,
+        CommandScope(),
+        diagnostics,
+        fields={field.name: field for field in component.fields},
+        derived={value.name: value for value in component.derived},
+        enums=types.sound_enums,
+        settings=types.settings,
+        hidden=frozenset(field.name for field in component.indirect_fields),
+        invalid_names=invalid.names | types.wrong_names,
+        incomplete_owners=frozenset([tree.OWN] * invalid.may_have_more) | types.incomplete,
+    )
+
+
 def type_component_kernels(
     component: Component,
     components: Mapping[str, Component],
@@ -390,32 +404,22 @@ def type_component_kernels(
     diagnostics: Diagnostics,
 ) -> Component:
     """Return the component with typed kernels and reductions; reports E112, E102 and E80x."""
-    fields = {field.name: field for field in component.fields}
-    hidden = frozenset(field.name for field in component.indirect_fields)
-
     home, typed = component.name, list[Reduction]()
 
     def scope(is_reduction: bool) -> Scope:
-        return Scope(
-            no_references if is_reduction else references,
-            commands,
-            diagnostics,
-            fields=fields,
-            derived={value.name: value for value in component.derived},
-            enums=types.sound_enums,
-            settings=types.settings,
-            hidden=hidden,
-            has_parent=bool(component.hierarchy),
-            is_reduction=is_reduction,
-            reductions={home: typed} if is_reduction else None,
-            owner_component=tree.OWN if component.owner == "entity" and not is_reduction else None,
-            identity=find_identity_column(component, tree.OWN),
-            may_be_dead=component.owner == "entity",
-            no_draws=_NO_REDUCTION if is_reduction else None,
-            invalid_names=invalid.names | types.wrong_names,
-            incomplete_owners=frozenset([tree.OWN] * invalid.may_have_more) | types.incomplete,
-            occupants={tree.OWN: component} if component.on is not None else {},
-        )
+        names = no_references if is_reduction else references
+        scope = component_scope(component, names, invalid, types, diagnostics)
+        scope.command_scope = commands
+        scope.has_parent, scope.is_reduction = bool(component.hierarchy), is_reduction
+        scope.identity = find_identity_column(component, tree.OWN)
+        scope.may_be_dead = component.owner == "entity"
+        if is_reduction:
+            scope.reductions, scope.no_draws = {home: typed}, _NO_REDUCTION
+        elif component.owner == "entity":
+            scope.owner_component = tree.OWN
+        if component.on is not None:
+            scope.occupants = {tree.OWN: component}
+        return scope
 
     reachable = {home: component}
     if component.on is not None and component.on.grid in components:
@@ -449,13 +453,10 @@ class WorldScopes:
         """Return the scope of a kernel or table over a group, query or component."""
         world, query = self.world, self.world.query(over)
         members, absent = _members(world, over, self.components)
-        is_chunked = query is not None and query.chunked
-        no_references = (
-            "kernels over chunks cannot use references to other rows" if is_chunked else ""
-        )
-        no_commands = (
-            "a kernel over chunks cannot spawn, destroy, add or remove" if is_chunked else ""
-        )
+        no_references = no_commands = ""
+        if query is not None and query.chunked:
+            no_references = "kernels over chunks cannot use references to other rows"
+            no_commands = "a kernel over chunks cannot spawn, destroy, add or remove"
         component = self.components.get(over)
         unowned = over if component is not None and component.owner == "none" else ""
         bundles = {bundle.name: bundle.values for bundle in world.bundles}

@@ -22,11 +22,9 @@ from ecsgen.schema.grid_keys import hexagon_message
 Members = Mapping[str, Component]
 """Components by their name in a kernel: OWN, or in the world the component's name."""
 
-_NO_NEIGHBOURHOOD: Final = frozenset(
-    (
-        *("radius", "among", "hood", "center", "via", "back", "entity", "link"),
-        *("offset", "distance", "parent", "settings", "tick"),
-    )
+_NO_NEIGHBOURHOOD: Final = (
+    *("radius", "among", "hood", "center", "via", "back", "entity", "link"),
+    *("offset", "distance", "parent", "settings", "tick"),
 )
 
 

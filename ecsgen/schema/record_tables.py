@@ -10,14 +10,7 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.scope import value_over
-from ecsgen.model import (
-    REDUCTION_FUNCTIONS,
-    Field,
-    Mark,
-    RecordedField,
-    Reduction,
-    Table,
-)
+from ecsgen.model import REDUCTION_FUNCTIONS, Field, Mark, RecordedField, Reduction, Table
 from ecsgen.model.schedules import TICK
 from ecsgen.model.typed_program import ReductionProgram
 from ecsgen.schema.declarations import Declaration, NameRegistry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, ScheduleEntry, World
@@ -17,31 +18,33 @@ def check_schedules(
 
     `complete`: components all of whose kernels could be read, and "" for the world.
     """
-    checker = _ScheduleChecker(world, components, complete, diagnostics)
+    unknown = components.keys() - complete | {""} - complete
     for name, entries in world.schedules:
-        kernels = _Kernels(world, components, diagnostics)
+        checker = _ScheduleChecker(world, components, unknown, diagnostics)
         for index, entry in enumerate(entries):
             path = f"schedule.{name}.{index}"
             checker.check_numbers(entry, path)
             checker.check_condition(entry, path)
-            kernels.add(list(checker.kernels_of(entry, path)), entry.is_repeated)
+            checker.check_kernels(entry, path)
 
 
+@dataclass(slots=True)
 class _ScheduleChecker:
-    def __init__(
-        self,
-        world: World,
-        components: Mapping[str, Component],
-        complete: Set[str],
-        diagnostics: Diagnostics,
-    ) -> None:
-        self._world, self._components, self._diagnostics = world, components, diagnostics
-        self._tables = {table.name for table in world.records}
-        self._unknown = components.keys() - complete | {""} - complete
+    """The checks of one schedule's entries, in order."""
+
+    world: World
+    components: Mapping[str, Component]
+    unknown: Set[str]
+    """The components of which some kernels could not be read, and "" for the world."""
+    diagnostics: Diagnostics
+    types: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The type of each argument, and the first entry with it."""
+    changed: set[str] = field(default_factory=set)
+    """The components with spawned or despawned rows."""
 
     def check_numbers(self, entry: ScheduleEntry, path: str) -> None:
         """Report E514 for ticks and times below those that there are."""
-        marks = self._world.marks
+        marks = self.world.marks
         shown = quote(entry.set or ", ".join(entry.run))
         runs, sets, to = (f"{path}.{key}" in marks for key in ("run", "set", "to"))
         is_wrong = (runs or bool(entry.run)) == sets or sets != to
@@ -70,11 +73,11 @@ class _ScheduleChecker:
     def check_condition(self, entry: ScheduleEntry, path: str) -> None:
         """Report E514 for a condition that is no reduction to one number."""
         holder, _, name = entry.condition.rpartition(".")
-        if not entry.condition or holder in self._unknown:
+        if not entry.condition or holder in self.unknown:
             return
-        mark, component = self._world.marks[f"{path}.while"], self._components.get(holder)
+        mark, component = self.world.marks[f"{path}.while"], self.components.get(holder)
         if component is None:
-            known = [f"{c.name}.{r.name}" for c in self._components.values() for r in c.reductions]
+            known = [f"{c.name}.{r.name}" for c in self.components.values() for r in c.reductions]
             hint = did_you_mean(entry.condition, known) or "name one, as in `while: Node.moving`"
             self._report(f"{quote(entry.condition)} is no reduction of a component", mark, hint)
             return
@@ -86,65 +89,55 @@ class _ScheduleChecker:
             message = f"{quote(entry.condition)} is {type_}, and a condition is one number"
             self._report(message, mark)
 
-    def kernels_of(self, entry: ScheduleEntry, path: str) -> Iterator[tuple[str, Kernel, Mark]]:
+    def check_kernels(self, entry: ScheduleEntry, path: str) -> None:
+        """Report contradictions to kernels before. Those of a repeated entry all come before each
+        of them."""
+        kernels = list(self._kernels_of(entry, path))
+        for _, kernel, _ in kernels if entry.is_repeated else ():
+            self._change(kernel)
+        for text, kernel, mark in kernels:
+            self._check(text, kernel, mark)
+            self._change(kernel)
+
+    def _kernels_of(self, entry: ScheduleEntry, path: str) -> Iterator[tuple[str, Kernel, Mark]]:
         """Yield the kernels of an entry with their marks; reports E514 for what is none."""
-        marks = self._world.marks
+        marks, tables = self.world.marks, {table.name for table in self.world.records}
         for number, text in enumerate(entry.run):
             mark = marks.get(f"{path}.run.{number}") or marks.get(f"{path}.run") or marks[path]
-            kernel = kernel_named(text, self._components, self._world)
-            may_be_wrong = text.rpartition(".")[0] in self._unknown  # and reported already
+            kernel = kernel_named(text, self.components, self.world)
+            may_be_wrong = text.rpartition(".")[0] in self.unknown  # and reported already
             if kernel is not None:
                 yield text, kernel, mark
-            elif text != TICK and text not in self._tables and not may_be_wrong:
-                message, hint = _no_kernel(text, self._world, self._components)
+            elif text != TICK and text not in tables and not may_be_wrong:
+                message, hint = _no_kernel(text, self.world, self.components)
                 self._report(message, mark, hint)
 
     def _report(self, message: str, mark: Mark, hint: str = "") -> None:
-        self._diagnostics.add("E514", message, mark, hint=hint)
-
-
-class _Kernels:
-    def __init__(
-        self, world: World, components: Mapping[str, Component], diagnostics: Diagnostics
-    ) -> None:
-        self._world, self._components, self._diagnostics = world, components, diagnostics
-        self._types: dict[str, tuple[str, str]] = {}
-        """The type of each argument, and the first entry with it."""
-        self._changed: set[str] = set()
-        """The components with spawned or despawned rows."""
-
-    def add(self, entry: list[tuple[str, Kernel, Mark]], is_repeated: bool) -> None:
-        """Add the kernels of an entry; reports contradictions to those before. If it is repeated,
-        all its kernels come before each."""
-        for _, kernel, _ in entry if is_repeated else ():
-            self._change(kernel)
-        for text, kernel, mark in entry:
-            self._check(text, kernel, mark)
-            self._change(kernel)
+        self.diagnostics.add("E514", message, mark, hint=hint)
 
     def _change(self, kernel: Kernel) -> None:
         """Take note of the rows that a kernel spawns or destroys."""
         effects = kernel.program.effects
-        self._changed.update((*effects.spawns, *effects.adds, *effects.removes))
+        self.changed.update((*effects.spawns, *effects.adds, *effects.removes))
         targets = [step.target for step in kernel.program.actions]
         despawned = [target.component for target in targets if isinstance(target, Despawn)]
-        self._changed.update(filter(None, despawned))
+        self.changed.update(filter(None, despawned))
         if not all(despawned):  # entities, with all rows that go with them
-            affected = (c for c in self._components.values() if c.owner == "entity" or c.on_delete)
-            self._changed.update(c.name for c in affected if c.destroy != "manual")
+            affected = (c for c in self.components.values() if c.owner == "entity" or c.on_delete)
+            self.changed.update(c.name for c in affected if c.destroy != "manual")
 
     def _check(self, entry: str, kernel: Kernel, mark: Mark) -> None:
-        rows = self._world.members_of(entry.rpartition(".")[0] or kernel.over)
-        if kernel.each and self._changed.intersection(rows):
+        rows = self.world.members_of(entry.rpartition(".")[0] or kernel.over)
+        if kernel.each and self.changed.intersection(rows):
             message = f"{quote(entry)} has a value for each row, and an entry before it"
-            self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
+            self._report(f"{message} changes which rows there are", mark)
         for argument, text, _ in kernel.args:
             shown = f"{text} of each row" if argument in kernel.each else text
-            first, where = self._types.setdefault(argument, (shown, entry))
+            first, where = self.types.setdefault(argument, (shown, entry))
             if first != shown:
                 message = f"{quote(argument)} is {first} in {quote(where)}"
                 message += f" and {shown} in {quote(entry)}"
-                self._diagnostics.add("E514", message, mark, hint="give one of them another name")
+                self._report(message, mark, "give one of them another name")
 
 
 def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:

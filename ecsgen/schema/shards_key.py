@@ -192,9 +192,7 @@ class _Check:
             for name, field in component.spec.long_fields.items():
                 if field.type != "object":
                     continue
-                message = (
-                    f"{quote(name)} is an object, which cannot leave its process, as entities do "
-                    f"with 'shards' ({shards.place})"
-                )
+                message = f"{quote(name)} is an object, which cannot leave its process, as "
+                message += f"entities do with 'shards' ({shards.place})"
                 hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
                 self.draft.report("E516", message, component.key_mark("fields", name), hint=hint)

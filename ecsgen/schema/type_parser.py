@@ -78,6 +78,10 @@ class TypeScope:
     incomplete: frozenset[str] = frozenset()
     """`settings`, if the names of some could not be read."""
 
+    def enum_of(self, type_: FieldType) -> Enum | None:
+        """Return the enum of a type; None for other types, and for one with an error."""
+        return self.enums.get(type_.target) if type_.base is BaseType.ENUM else None
+
     @property
     def sound_enums(self) -> dict[str, Enum]:
         """The enums without an error, by name."""
@@ -139,15 +143,13 @@ def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
             raise BadValueError("E105", f"the shape [{quote(brackets)[1:-1]}] has {limit}")
         return shape
     if not brackets:
-        raise BadValueError(
-            "E105", f"{quote(f'{name}[]')} has no shape such as [3] or [4,4]", SEVERAL
-        )
+        message = f"{quote(f'{name}[]')} has no shape such as [3] or [4,4]"
+        raise BadValueError("E105", message, SEVERAL)
     exact = ",".join(part.strip().lstrip("0") for part in parts)
     usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
     hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
-    raise BadValueError(
-        "E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint
-    )
+    message = f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]"
+    raise BadValueError("E105", message, hint)
 
 
 def _size(name: str, brackets: str | None) -> int:

@@ -9,20 +9,11 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import SETTINGS, Bundle, Kernel, Mark, Query, ScheduleEntry, Setting, World
 from ecsgen.policies import field_words
+from ecsgen.schema import names as naming
 from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
 from ecsgen.schema.grid_keys import check_grids
 from ecsgen.schema.kernel_declarations import build_kernel
-from ecsgen.schema.names import (
-    CHUNK_NAMES,
-    GROUP_NAMES,
-    QUERY_NAMES,
-    WORLD_NAMES,
-    check_identifier,
-    check_member,
-    check_module,
-    module_name,
-)
 from ecsgen.schema.policy_keys import format_key, is_set, resolve_components
 from ecsgen.schema.shards_key import GENERATION_BITS, build_shards
 from ecsgen.schema.type_parser import TypeScope
@@ -40,12 +31,10 @@ _COLUMNS: Final = ("all", "optional")
 """The clauses whose components are attributes of the query."""
 # Key → the value that keeps a component out; empty: any value but the default.
 _GROUP_FORBIDS: Final = {"instances": "many", "lookup": "direct", "partition": ""}
-_OF_ALL: Final = frozenset(
-    [
-        *("component", "doc", "renamed_from", "removed", "fields_", "derived", "owner", "grid"),
-        *("on", "requires"),
-    ]
-)
+_OF_ALL: Final = {
+    *("component", "doc", "renamed_from", "removed", "fields_", "derived", "owner", "grid"),
+    *("on", "requires"),
+}
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
@@ -168,10 +157,8 @@ class _Builder:
             self._draft.report("E403", message, mark)
         if self._written("index_bits") and entity.min_free >= 2**entity.index_bits:
             key = "min_free" if self._written("min_free") else "index_bits"
-            message = (
-                f"{entity.min_free} free indices out of {2**entity.index_bits} are never "
-                "exceeded, so no index is used again"
-            )
+            message = f"{entity.min_free} free indices out of {2**entity.index_bits} are never "
+            message += "exceeded, so no index is used again"
             self._draft.report("H103", message, self._draft.key_mark("entity", key))
 
     def _written(self, key: str) -> bool:
@@ -184,18 +171,20 @@ class _Builder:
         signature = NameRegistry(self._draft.diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value_mark("component")
-            check_module(name, mark, self._draft.diagnostics, {"worlds have": spawning})
-            attributes.register(module_name(name), what, mark)
-            signature.register(module_name(name), what, mark)
-        taken = {**WORLD_NAMES, "worlds have": WORLD_NAMES["worlds have"] | spawning}
+            naming.check_module(name, mark, self._draft.diagnostics, {"worlds have": spawning})
+            attributes.register(naming.module_name(name), what, mark)
+            signature.register(naming.module_name(name), what, mark)
+        taken = {**naming.WORLD_NAMES, "worlds have": naming.WORLD_NAMES["worlds have"] | spawning}
         for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
                 mark = self._draft.key_mark(key, name)
-                if check_member(name, what, mark, self._draft.diagnostics, taken=taken, lower=True):
+                if naming.check_member(
+                    name, what, mark, self._draft.diagnostics, taken=taken, lower=True
+                ):
                     attributes.register(name, what, mark)
         for name in self._draft.spec.bundles:
             mark = self._draft.key_mark("bundles", name)
-            if check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
+            if naming.check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
                 signature.register(name, "a bundle", mark)
 
     def queries(self) -> tuple[Query, ...]:
@@ -206,10 +195,8 @@ class _Builder:
                 self._draft.report("E510", message, self._draft.key_mark("queries", name))
             members = self._query_members(name)
             self._check_mixed(name, members)
-            marks = {
-                **self._draft.key_marks("queries", name),
-                "": self._draft.key_mark("queries", name),
-            }
+            path = ("queries", name)
+            marks = {**self._draft.key_marks(*path), "": self._draft.key_mark(*path)}
             clauses = {clause: tuple(getattr(spec, clause)) for clause in _CLAUSES}
             chunked = any(member.name in self._chunked for member, _ in members)
             queries.append(Query(name=name, **clauses, chunked=chunked, marks=marks))
@@ -227,7 +214,9 @@ class _Builder:
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._draft.report("E509", message, mark)
                 if clause in _COLUMNS:
-                    check_module(member.name, mark, self._draft.diagnostics, QUERY_NAMES)
+                    naming.check_module(
+                        member.name, mark, self._draft.diagnostics, naming.QUERY_NAMES
+                    )
         return [(c, mark) for _, c, mark in members.values() if c.spec.owner == "entity"]
 
     def _check_mixed(
@@ -240,10 +229,8 @@ class _Builder:
             return
         (first, mark), (second, other_mark) = chunked[0], managed[0]
         chunk, manager = self._chunked[first.name].place, second.value_mark("component").place
-        message = (
-            f"the query {quote(query)} mixes {quote(first.name)}, which lives in archetypes "
-            f"({chunk}), with {quote(second.name)}, which has a manager ({manager})"
-        )
+        message = f"the query {quote(query)} mixes {quote(first.name)}, which lives in archetypes "
+        message += f"({chunk}), with {quote(second.name)}, which has a manager ({manager})"
         later = max(mark, other_mark, key=lambda mark: mark.start)
         hint = "make two queries of them, or keep all in archetypes or none"
         self._draft.report("E512", message, later, hint=hint)
@@ -253,7 +240,7 @@ class _Builder:
         for group, names in self._draft.spec.groups.items():
             path, where = ("groups", group), f"group {quote(group)}"
             for member, mark in self._resolve(names, where, path):
-                check_module(member.name, mark, self._draft.diagnostics, GROUP_NAMES)
+                naming.check_module(member.name, mark, self._draft.diagnostics, naming.GROUP_NAMES)
                 self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
                 if member.name in taken:
                     first, first_mark = taken[member.name]
@@ -267,7 +254,7 @@ class _Builder:
         path = ("archetypes", "components")
         for member, mark in self._resolve(spec.chunked, where, path):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
-            check_module(member.name, mark, self._draft.diagnostics, CHUNK_NAMES)
+            naming.check_module(member.name, mark, self._draft.diagnostics, naming.CHUNK_NAMES)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._draft.report("E506", message, mark)
@@ -287,10 +274,8 @@ class _Builder:
     ) -> None:
         for key, value in forbidden.items():
             if getattr(member.spec, key) == value if value else is_set(member.spec, key):
-                message = (
-                    f"{quote(member.name)} cannot be in {where}: it has {format_key(member, key)}"
-                )
-                self._draft.report(code, f"{message} ({member.key_mark(key).place})", mark)
+                has = f"it has {format_key(member, key)} ({member.key_mark(key).place})"
+                self._draft.report(code, f"{quote(member.name)} cannot be in {where}: {has}", mark)
 
     def kernels(self, types: TypeScope) -> tuple[Kernel, ...]:
         spec = self._draft.spec
@@ -317,8 +302,10 @@ class _Builder:
         """Return True if a group or query may be meant whose name or content has an error."""
         for key in ("groups", "queries"):
             names = self._draft.key_marks(key)
-            meant = [name for name in names if module_name(name) == module_name(source)]
-            if any(name != module_name(name) for name in meant):
+            meant = [
+                name for name in names if naming.module_name(name) == naming.module_name(source)
+            ]
+            if any(name != naming.module_name(name) for name in meant):
                 return True
             if self._draft.is_incomplete(key) and not did_you_mean(source, names):
                 return True

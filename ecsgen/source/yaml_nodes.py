@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-)
+from yaml import events
 
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
 from ecsgen.model import Mark
@@ -210,21 +203,21 @@ class Builder:
 
     def _build(self) -> None:
         while (event := self._next()) is not None:
-            if type(event) is DocumentStartEvent:
+            if type(event) is events.DocumentStartEvent:
                 self._check_directives(event)
                 first = self._next()
                 start, end = first.start_mark, first.end_mark
                 node = self._node(first, 0)
-                is_empty = type(first) is ScalarEvent and start.index == end.index
+                is_empty = type(first) is events.ScalarEvent and start.index == end.index
                 if node is not None and not is_empty:
                     self._documents.append(node)
 
     def _node(self, event: _Event, depth: int) -> Node | None:
         """Return the value that begins with an event, read to its end; None for a rejected one."""
-        if type(event) is AliasEvent:
+        if type(event) is events.AliasEvent:
             self._refuse_property("E208", "aliases are not part of the schema language", event)
             return None
-        if type(event) is ScalarEvent:
+        if type(event) is events.ScalarEvent:
             return self._value(event)
         self._count(event)
         mark = self._mark(event.start_mark, event.end_mark)
@@ -233,8 +226,8 @@ class Builder:
             raise _StopReadingError
         entries: dict[str, Node] = {}
         items: list[Node] = []
-        node = Node(entries if type(event) is MappingStartEvent else items, mark)
-        while type(part := self._next()) not in (MappingEndEvent, SequenceEndEvent):
+        node = Node(entries if type(event) is events.MappingStartEvent else items, mark)
+        while type(part := self._next()) not in (events.MappingEndEvent, events.SequenceEndEvent):
             if node.value is entries:
                 key = self._key(part, node.keys, depth + 1)
                 value = self._node(self._next(), depth + 1)
@@ -284,7 +277,7 @@ class Builder:
 
     def _key(self, event: _Event, keys: dict[str, Mark], depth: int) -> str | None:
         """Return a key, and add its mark to `keys`; None for a rejected one."""
-        if type(event) is not ScalarEvent:
+        if type(event) is not events.ScalarEvent:
             if (node := self._node(event, depth)) is not None:
                 self._add("E212", "a key must be text, not a collection", node.mark)
             return None
@@ -338,9 +331,8 @@ class Builder:
         if line:
             start = len(self._lines[line - 1]) - len(self._lines[line - 1].lstrip())
             mark = Mark(self._path, line, start + 1, len(self._lines[line - 1].strip()))
-            self._add(
-                "E205", "not valid YAML: there is no colon on this line", mark, "as in `key: value`"
-            )
+            message = "not valid YAML: there is no colon on this line"
+            self._add("E205", message, mark, "as in `key: value`")
             return
         if text[index : index + 1] == "\t":
             self._add("E215", _TABS, mark, "use spaces")

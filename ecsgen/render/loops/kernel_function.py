@@ -389,7 +389,8 @@ def is_flat(source: RowSource, program: Program) -> bool:
         or program.stream_field is not None
     ):
         return False
-    if program.is_sequential or program.effects.referenced_components or program.is_order_dependent:
+    is_sequential = bool(program.sequential_reasons)
+    if is_sequential or program.effects.referenced_components or program.is_order_dependent:
         return False
     if program.has_blocks or any(step.changes_part for step in program.actions):
         return False

@@ -174,7 +174,7 @@ def _effects(entry: ScheduledCall) -> str:
     """Return which fields a kernel reads, writes and sends to, in words."""
     parts = {"tick": ["adds 1"], "table": ["writes a line"]}.get(entry.kind, [])
     reads = ", ".join([*entry.reads, *entry.values, *["random numbers"] * entry.draws])
-    parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), entry.sends)
     effects = entry.kernel.program.effects
+    parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), effects.sends)
     parts += reversed(effects.commands_in_words)
     return "; ".join(parts)
