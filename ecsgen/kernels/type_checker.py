@@ -163,7 +163,10 @@ class TypeChecker:
             self._check_flags(name, type_, node)
         result = apply_operation(name, operands, node)
         if name == "~" and not isinstance(result, Literal) and result.type.enum:
-            numbers = (number for _, number in self._scope.enums[result.type.enum].values)
+            enum = self._scope.enums.get(result.type.enum)
+            if enum is None:  # with an error of its own
+                raise make_silent_error(node)
+            numbers = (number for _, number in enum.values)
             members = tree.Constant(result.type.of_shape(()), reduce(int.__or__, numbers, 0))
             return apply_operation("&", [result, members], node)
         return result

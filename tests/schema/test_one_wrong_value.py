@@ -123,3 +123,17 @@ def test_who_asks_a_grid_that_is_wrong_is_not_told_so(old: str, new: str) -> Non
     text = SCHEMA.replace(old, new)
     _, diagnostics = checked(text.replace('"cell = cell_at(Patch, coords(cell) + 1)"', ""))
     assert {diagnostic.code for diagnostic in diagnostics} == {"E518"}, format_text(diagnostics)
+
+
+def test_who_asks_for_the_other_flags_of_an_enum_that_is_wrong_is_not_told_so() -> None:
+    text = """\
+enum: Caps
+flags: true
+values: {walk: 1, swim: 3}
+---
+component: Animal
+fields: {caps: Caps}
+kernels: {rest: {steps: [caps &= ~Caps.swim, "caps = ~caps"]}}
+"""
+    _, diagnostics = checked(text)
+    assert {diagnostic.code for diagnostic in diagnostics} == {"E111"}, format_text(diagnostics)
