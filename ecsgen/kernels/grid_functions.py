@@ -97,8 +97,7 @@ class GridFunctions:
         return references.components[name]
 
     def type_position(self, node: ast.Call, name: str) -> tree.Expression:
-        """Return the expression for `coords(I)`, `cell_at(G, v)` or `full(I, C)`. Raises E803 to
-        E810."""
+        """Return `coords(I)`, `cell_at(G, v)` or `full(I, C)`, typed. Raises E803 to E810."""
         if name == "full":
             return self._type_full(node)
         if name == "coords":
@@ -149,8 +148,7 @@ def grid_facts(
     nears: tuple[tree.Neighbourhood, ...],
     references: ReferenceScope,
 ) -> tuple[frozenset[str], bool]:
-    """Return the components whose occupancy is tracked during turns, and whether a kernel uses
-    cells."""
+    """Return the components whose occupancy turns track, and whether a kernel uses cells."""
     components = references.components
     sent = (step.target for step in actions if isinstance(step.target, tree.ReferencedField))
     nodes = [*tree.walk(*expressions, *sent)]

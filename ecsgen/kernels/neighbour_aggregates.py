@@ -56,8 +56,7 @@ class NeighbourScope:
         return any(component.grid is not None for component in self.members.values())
 
     def measure(self, name: str, node: ast.AST) -> tree.Offset | tree.Distance | None:
-        """Return the expression for `offset` or `distance`; None for other names. Raises E813
-        without a common space."""
+        """Return `offset` or `distance`; None for other names. Raises E813 without a space."""
         if name not in (OFFSET, DISTANCE):
             return None
         if self.via is not None:

@@ -54,8 +54,7 @@ Assignment = ast.Assign | ast.AugAssign
 
 
 def position_of(node: ast.expr) -> int:
-    """Return a number for where a node stands in its text: it grows from left to right, line by
-    line."""
+    """Return a number that grows with where a node stands: from left to right, line by line."""
     return node.lineno * _LINE + node.col_offset
 
 
@@ -200,8 +199,7 @@ _KEYWORD_LOCAL: Final = re.compile(rf"(?:^|:)\s*(?:for\s+{_KEYWORD}\s+in\b|{_KEY
 
 
 def _refuse_keyword(number: int, text: str) -> None:
-    """Raise KernelError (E102) if a line, in which Python's parser met an error, names a local by a
-    keyword."""
+    """Raise KernelError (E102) if a line with an error of syntax names a local by a keyword."""
     line = text.split("\n")[number - 1]
     if match := _KEYWORD_LOCAL.search(line.partition("#")[0]):
         name, start = match[match.lastindex or 0], match.start(match.lastindex or 0)

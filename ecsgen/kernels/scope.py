@@ -254,8 +254,7 @@ class Scope:
     def field(
         self, readable: Iterable[Readable], owner: str, holder: str, node: ast.Attribute
     ) -> tree.Expression:
-        """Return the field or derived value of that name. Raises KernelError if there is none, or
-        kernels cannot read it."""
+        """Return a field or derived value. Raises KernelError if kernels cannot read it."""
         known = {value.name: value for value in readable}
         if node.attr not in known:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
@@ -269,8 +268,7 @@ class Scope:
         return self.value_of(known[node.attr], owner, node)
 
     def setting(self, node: ast.Attribute) -> tree.SettingValue:
-        """Return the setting of that name. Raises KernelError if there is none, or kernels cannot
-        read it."""
+        """Return the setting of that name. Raises KernelError if kernels cannot read it."""
         known, spelled = {s.name: s for s in self.settings}, f"{SETTINGS}.{node.attr}"
         if node.attr not in known:
             if SETTINGS in self.incomplete_owners or spelled in self.invalid_names:
@@ -296,8 +294,7 @@ class Scope:
         )
 
     def value_of(self, field: Readable, owner: str, node: ast.AST) -> tree.Expression:
-        """Return the value of a field, or a derived value over the fields of the owner's row.
-        Raises KernelError if kernels cannot read it."""
+        """Return a value of the owner's row. Raises KernelError if kernels cannot read it."""
         value = value_over(field, owner)
         if isinstance(field, DerivedValue):
             self.derived_nodes.add(node)
@@ -312,8 +309,7 @@ class Scope:
         return value
 
     def reduction(self, node: ast.Call, holder: str, name: str) -> tree.ReducedValue:
-        """Return the value of a component's reduction. Raises KernelError if there is none that
-        can be read."""
+        """Return the value of a reduction. Raises KernelError if kernels cannot read it."""
         spelled, home = f"{holder}.{name}()", self.reference_scope.home
         if self.reductions is None or (home and holder not in self.reductions):
             hint = f"a kernel of the world over {home} has it" if home else ""
@@ -386,8 +382,7 @@ def value_type(type_: FieldType) -> Type | None:
 
 
 def value_over(readable: Readable, owner: str) -> tree.Expression | None:
-    """Return a field of an owner's row, or a derived value over its fields; None for text, bytes
-    and objects."""
+    """Return a field or derived value of an owner's row; None for text, bytes and objects."""
     if isinstance(readable, DerivedValue):
         return tree.with_fields(readable.value, lambda read: replace(read, owner=owner))
     type_ = value_type(readable.type)

@@ -78,8 +78,7 @@ class StepChecker:
     """Typing of the steps of one kernel."""
 
     def __init__(self, scope: Scope, at_most: int | None, no_loops: str = "") -> None:
-        """`at_most`: the passes of a `while`, None without the key; `no_loops`: why the kernel has
-        no loops."""
+        """`at_most`: the passes of a `while`; `no_loops`: why the kernel has no loops."""
         self._scope, self._at_most, self._no_loops = scope, at_most, no_loops
         self._checker = TypeChecker(scope)
         self._commands = CommandChecker(scope)
@@ -436,8 +435,7 @@ class StepChecker:
             raise KernelError("E811", message, node)
 
     def _right_side(self, step: Assignment, target: tree.Expression | None) -> Operand:
-        """Return the value that a step assigns; `target`: the changed value, None for a new
-        local."""
+        """Return the assigned value; `target`: the changed value, None for a new local."""
         if isinstance(step.value, ast.Tuple | ast.List):
             takes_one = target is not None and not target.type.shape
             hint = f"{quote(ast.unparse(target_of(step)))} takes one value" if takes_one else ""
@@ -469,8 +467,7 @@ class StepChecker:
         return tree.Step(self._local(node, value.type), value, (), text)
 
     def _local(self, node: ast.Name, type_: Type) -> tree.Local:
-        """Return the local of a name, which is set from here on. Raises E806 if it has another
-        type."""
+        """Return a local, which is set from here on. Raises E806 if it has another type."""
         scope, name = self._scope, node.id
         before = scope.locals_.get(name)
         if before is not None and before.type != type_:

@@ -56,8 +56,7 @@ def _columns(
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], numbers: Sequence[int]) -> str:
-    """Return rows as text in aligned columns, the first row underlined; `numbers`: columns aligned
-    to the right."""
+    """Return rows in aligned columns, the first underlined; `numbers`: aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

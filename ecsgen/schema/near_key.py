@@ -44,8 +44,7 @@ class NeighbourContext:
 def neighbourhoods(
     kernel: Kernel, context: NeighbourContext, scope: Scope
 ) -> tuple[tree.Neighbourhood, ...]:
-    """Return the neighbourhoods of a kernel, and add their names to the scope; reports E813 and
-    E103."""
+    """Return a kernel's neighbourhoods, and add their names to the scope; reports E8xx, E103."""
     scope.has_invalid_neighbours = "…" in kernel.marks
     if not kernel.near:
         return ()
@@ -320,8 +319,7 @@ class _NeighbourhoodBuilder:
         return None
 
     def _variable(self, radius: str) -> tree.Argument | tree.FieldValue | None:
-        """Return what a radius names: an argument, a field, a setting, or a reduction; reports
-        E80x and E813."""
+        """Return the argument, field, setting or reduction that a radius names; reports E8xx."""
         if radius in self._scope.arguments:
             return self._argument(radius)
         if not radius.endswith("()") and not radius.startswith(f"{SETTINGS}."):

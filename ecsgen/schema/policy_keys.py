@@ -66,8 +66,7 @@ def resolve_components(
     where: str,
     path: tuple[str, ...],
 ) -> list[tuple[Declaration[ComponentSpec], Mark]]:
-    """Return the components in a list of names, each once, with their marks; reports E501, E507 and
-    E509."""
+    """Return listed components, each once, with their marks; reports E501, E507 and E509."""
     resolved: dict[str, tuple[Declaration[ComponentSpec], Mark]] = {}
     for index, name in enumerate(names):
         mark = draft.value_mark(*path, index)
