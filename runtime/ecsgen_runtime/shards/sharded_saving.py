@@ -31,9 +31,9 @@ from ..snapshots.policy_rules import (
     PolicySnapshotRules,
     id_columns,
 )
-from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
+from ..snapshots.row_checks import check_direct_ids, check_slots
+from ..snapshots.saved_component import SavedComponent
 from ..snapshots.saving import WorldLoader
-from ..snapshots.schema_matching import OldComponent
 from ..snapshots.serialisation import object_columns
 from ..snapshots.snapshot_format import SnapshotFormat
 from ..values.array_coercion import all_distinct_below, parse_non_negative
@@ -63,24 +63,24 @@ class ShardedWorldLoader(WorldLoader):
         entities.restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
 
-def check_shard_slots(rows: CheckedRows) -> None:
+def check_shard_slots(rows: SavedComponent) -> None:
     """Refuse slots that do not each belong to a row, are free or exhausted; O(slots)."""
     generations = rows.column("id_generation")
     is_exhausted = generations >> ID_SHARD_BITS == ID_LAST
     name = f"{rows.module}.id_generation"
     columns = {name: np.where(is_exhausted, np.uint32(EXHAUSTED_GENERATION), generations)}
     saved = replace(rows.saved, arrays={**rows.saved.arrays, **columns})
-    check_slots(replace(rows, saved=saved))
+    check_slots(SavedComponent(saved, rows.name, rows.doc))
     _check_foreign_ids(rows, rows.column("id_slot")[: rows.n])
 
 
-def check_shard_direct_ids(rows: CheckedRows) -> None:
+def check_shard_direct_ids(rows: SavedComponent) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
     check_direct_ids(rows)
     _check_foreign_ids(rows, rows.column("entity")[: rows.n].nonzero()[0])
 
 
-def _check_foreign_ids(rows: CheckedRows, used: NDArray[Any]) -> None:
+def _check_foreign_ids(rows: SavedComponent, used: NDArray[Any]) -> None:
     """Refuse foreign ids other than those of the used slots with ID_FOREIGN_FLAG, and perhaps of
     other such slots, whose row has left and may be in another slot now."""
     arrays, generations = rows.saved.arrays, rows.column("id_generation")
@@ -220,7 +220,7 @@ def shard_id_columns(migration: PolicyMigration) -> MigratedState:
     return MigratedState(columns | _foreign_ids(old, columns["id_generation"]), migrated.numbers)
 
 
-def _foreign_ids(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
+def _foreign_ids(old: SavedComponent, generations: NDArray[np.uint32]) -> Columns:
     """Return the foreign ids that are still in a slot."""
     ids, slots = old.column(IDS), old.column(ID_SLOTS)
     is_held = generations[slots] & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.handles import EntityArray, RowArray
 from .cell_types import CellType
@@ -17,7 +16,6 @@ from .document_checks import (
     check_schema,
     check_state,
     check_tensors,
-    field_tensors,
 )
 from .documents import (
     ARRAYS,
@@ -25,40 +23,40 @@ from .documents import (
     Document,
     SnapshotContent,
     parsed_json,
-    state_key,
     with_settings,
 )
 from .entity_table import EntityTable
 from .policy_rules import check_unique, policies_of
 from .reading import SnapshotFile
-from .row_checks import CheckedRows, check_cells, check_chains, check_lengths
+from .row_checks import check_cells, check_chains, check_lengths
+from .saved_component import SavedComponent
 
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-def check_owned(rows: CheckedRows, known: EntityTable) -> None:
+def check_owned(rows: SavedComponent, known: EntityTable) -> None:
     """Refuse rows whose owners cannot be, or cannot find them; O(n), chains O(n log length)."""
     owners: EntityArray = rows.column("entity")
-    is_direct = rows.component["lookup"] == "direct"
+    is_direct = rows.doc["lookup"] == "direct"
     if is_direct:
         _check_direct(rows, known, owners)
     # where rows go as soon as their entities die, all owners live
-    living = rows.component["destroy"] == "callback"
+    living = rows.doc["destroy"] == "callback"
     known.check_owners(f"{rows.module}.entity", living, may_be_holes=is_direct)
     if is_direct:
         return
     firsts: RowArray | None = None
-    if rows.component["instances"] == "many":
+    if rows.doc["instances"] == "many":
         firsts = check_chains(rows, "next", "previous", owners)
         owners = owners[firsts]
-    if rows.component["lookup"] == "sparse":
+    if rows.doc["lookup"] == "sparse":
         _check_map(rows, known.indices(owners), firsts)
     else:
         known.check_once(f"{rows.module}.entity", owners, firsts)
 
 
-def _check_direct(rows: CheckedRows, known: EntityTable, owners: EntityArray) -> None:
+def _check_direct(rows: SavedComponent, known: EntityTable, owners: EntityArray) -> None:
     """Refuse rows that are not their owners' indices; those without an owner are holes."""
     n = rows.n
     present = np.flatnonzero(owners)
@@ -71,7 +69,7 @@ def _check_direct(rows: CheckedRows, known: EntityTable, owners: EntityArray) ->
     rows.refuse_first(misplaced, "entity {entity} has another row", "entity")
 
 
-def _check_map(rows: CheckedRows, indices: RowArray, firsts: RowArray | None) -> None:
+def _check_map(rows: SavedComponent, indices: RowArray, firsts: RowArray | None) -> None:
     """Refuse a map that is not that of the owners' first rows, nor as short as can be.
 
     So no two owners have the same index.
@@ -93,10 +91,10 @@ _FEW: Final = 16
 """Where fewer than one index in 16 is concerned, only these are touched."""
 
 
-def check_generator(rows: CheckedRows) -> None:
+def check_generator(rows: SavedComponent) -> None:
     """Refuse the state of a Mersenne Twister that can be none."""
-    words = rows.saved.arrays.get(f"{rows.module}._rng")
-    if words is None:
+    words = rows.column("_rng")
+    if not len(words):
         return
     last = RNG_WORDS - 1
     if int(words[last]) > last:
@@ -105,7 +103,7 @@ def check_generator(rows: CheckedRows) -> None:
         rows.refuse("no generator ever gets there", "_rng", 0)
 
 
-def check_group(members: Sequence[CheckedRows], known: EntityTable, name: str, n: int) -> None:
+def check_group(members: Sequence[SavedComponent], known: EntityTable, name: str, n: int) -> None:
     """Refuse a group whose rows are not in step, or that lacks an entity with all members; O(n)."""
     first, *other_members = members
     owners: EntityArray = first.column("entity")
@@ -164,27 +162,25 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
     """Refuse what cannot be true of the tensors; the documents are checked already."""
     known = saving.ENTITIES(saved)
     known.check()
-    components = saved.schema["components"]
-    managed: dict[str, CheckedRows] = {}
-    for name, component in components.items():
-        if component["in"] == "managers":
-            module = component["module"]
-            numbers = saved.state[state_key(module)]
-            managed[name] = rows = CheckedRows(saved, component, module, numbers)
-            if component["owner"] == "entity":
-                check_owned(rows, known)
-                check_generator(rows)
-            for rules in policies_of(component, saving.POLICIES):
+    components = {
+        name: SavedComponent(saved, name, doc) for name, doc in saved.schema["components"].items()
+    }
+    for component in components.values():
+        if not component.is_chunked:
+            if component.has_owners:
+                check_owned(component, known)
+                check_generator(component)
+            for rules in policies_of(component.doc, saving.POLICIES):
                 if rules.check is not None:
-                    rules.check(rows)
-        check_field_cells(saved, component, _WAY_OUT)
-        for tensor, column in field_tensors(saved, component):
-            if column.type.base == "object" and tensor in saved.arrays:
+                    rules.check(component)
+        check_field_cells(component, _WAY_OUT)
+        for tensor, type_, field in component.columns():
+            if type_.base == "object" and tensor in saved.arrays:
                 check_lengths(saved, tensor)
-            if column.field.get("unique"):
-                check_unique(saved, tensor, column.type, _present(saved, component))
+            if component.fields[field].get("unique"):
+                check_unique(saved, tensor, type_, component.used)
     for name, members in saved.schema["groups"].items():
-        group = [managed[member] for member in members]
+        group = [components[member] for member in members]
         check_group(group, known, name, saved.state["groups"][name])
     if "archetypes" in saved.state:
         tensor = "archetypes.entity"
@@ -197,19 +193,9 @@ def check_content(saved: SnapshotContent, saving: SnapshotFormat) -> None:
             check_cells(cells, tensor, CellType("bool", "bool"), None, _WAY_OUT)
 
 
-def check_field_cells(saved: SnapshotContent, component: Document, way_out: str) -> None:
+def check_field_cells(component: SavedComponent, way_out: str) -> None:
     """Refuse cells of a component's fields that users can have written past the checks, and no
     others; O(bytes). Messages end with `way_out`.
     """
-    present = _present(saved, component)
-    for tensor, column in field_tensors(saved, component):
-        check_cells(saved, tensor, column.type, present, way_out)
-
-
-def _present(saved: SnapshotContent, component: Document) -> NDArray[np.bool_] | None:
-    """Return which rows are used, if there are holes."""
-    if component["in"] != "managers" or component["lookup"] != "direct":
-        return None
-    owners: NDArray[Any] = saved.arrays[f"{component['module']}.entity"]
-    present = owners != 0
-    return None if present.all() else present
+    for tensor, type_, _ in component.columns():
+        check_cells(component.saved, tensor, type_, component.used, way_out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -13,7 +13,6 @@ import numpy as np
 
 from ..base.errors import short_repr
 from ..base.handles import MAX_ROWS
-from ..tables.buffers import split_columns
 from .cell_types import FLOATS, TIMES, CellType, cell_type
 from .documents import (
     ARRAYS,
@@ -30,6 +29,7 @@ from .documents import (
     with_settings,
 )
 from .policy_rules import DIRECT_IDS, GRID, POLICIES, NumberRule, max_rows, policies_of
+from .saved_component import SavedComponent
 from .stored_columns import LENGTHS
 
 if TYPE_CHECKING:
@@ -139,172 +139,167 @@ def _contradictions(c: Document) -> Iterator[str]:
         yield "a grid has fields, and 'owner: none' without ids or what orders rows"
 
 
-def check_schema(schema: Any, file: str, saving: SnapshotFormat) -> None:
-    """Refuse a document that is not the `schema` of some world; O(its size)."""
-    check = _Check(file)
-    check.keys("schema", schema, ["version", "entity", "enums", "components", "groups"], [SETTINGS])
-    check.number("schema.version", schema["version"], 0, 1 << 63)
-    entity = schema["entity"]
-    check.keys("schema.entity", entity, saving.ENTITY_BITS)
-    bits = check.number("schema.entity.index_bits", entity["index_bits"], 1, 32)
-    where = "schema.entity.generation_bits"
-    check.number(where, entity["generation_bits"], 1, min(63, 64 - bits))
-    if "shard_bits" in entity:
-        check.number("schema.entity.shard_bits", entity["shard_bits"], 1, 32)
-    for name, enum in check.named("schema.enums", schema["enums"], _CLASS):
-        _check_enum(check, f"schema.enums.{name}", enum)
-    modules = set()
-    for name, each in check.named("schema.components", schema["components"], _CLASS):
-        at = f"schema.components.{name}"
-        _check_component(check, at, each, schema["enums"])
-        if each["module"] in modules:
-            check.refuse(f"{at}.module", f"{short_repr(each['module'])} is there twice")
-        modules.add(each["module"])
-    where = f"schema.{SETTINGS}"
-    for name, each in check.named(where, schema.get(SETTINGS, {}), _NAME):
-        _check_field(check, f"{where}.{name}", each, schema["enums"])
-    _check_ids(check, with_settings(schema)["components"])
-    _check_groups(check, schema)
+class _Part:
+    """A value in a document, and its path, with which errors begin."""
 
-
-class _Check:
-    """Checks of values in a document; errors name their path."""
-
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, path: str, value: Any) -> None:
         self._file = file
+        self.path = path
+        self.value = value
 
-    def refuse(self, where: str, why: str) -> NoReturn:
-        refuse(self._file, f"{where}: {why}")
+    def __getitem__(self, key: str) -> _Part:
+        return _Part(self._file, f"{self.path}.{key}", self.value[key])
 
-    def keys(
-        self, where: str, value: Any, wanted: Collection[str], keys_if_on: Collection[str] = ()
-    ) -> None:
+    def refuse(self, why: str) -> NoReturn:
+        refuse(self._file, f"{self.path}: {why}")
+
+    def keys(self, wanted: Collection[str], keys_if_on: Collection[str] = ()) -> None:
         """Refuse what is no object with exactly these keys; `keys_if_on` may be lacking."""
-        if type(value) is not dict:
-            self.refuse(where, "wanted an object")
+        if type(self.value) is not dict:
+            self.refuse("wanted an object")
         for key in wanted:
-            if key not in value:
-                self.refuse(where, f"there is no {key}")
-        for key in value:
+            if key not in self.value:
+                self.refuse(f"there is no {key}")
+        for key in self.value:
             if key not in wanted and key not in keys_if_on:
-                self.refuse(where, f"{short_repr(key)} is not known")
+                self.refuse(f"{short_repr(key)} is not known")
 
-    def number(self, where: str, value: Any, lowest: int, highest: int) -> int:
+    def number(self, lowest: int, highest: int) -> int:
         """Return an integer within a range, both ends included."""
+        value = self.value
         if type(value) is not int or not lowest <= value <= highest:
-            self.refuse(where, f"{short_repr(value)}, wanted {lowest} to {highest}")
+            self.refuse(f"{short_repr(value)}, wanted {lowest} to {highest}")
         return value
 
-    def among(self, where: str, actual: Any, values: Iterable[Any]) -> None:
-        if not any(type(actual) is type(value) and actual == value for value in values):
-            self.refuse(where, f"{short_repr(actual)}, wanted one of {list(values)}")
+    def among(self, values: Collection[Any]) -> None:
+        """Refuse what is none of these values, by exact type."""
+        if not any(type(self.value) is type(value) and self.value == value for value in values):
+            self.refuse(f"{short_repr(self.value)}, wanted one of {list(values)}")
 
-    def named(self, where: str, value: Any, names: re.Pattern[str]) -> Iterable[tuple[str, Any]]:
+    def named(self, names: re.Pattern[str] | None = None) -> list[_Part]:
         """Return the entries of an object; refuse keys that are no names."""
-        if type(value) is not dict:
-            self.refuse(where, "wanted an object")
-        for name in value:
-            if not names.fullmatch(name):
-                self.refuse(where, f"{short_repr(name)} is no name")
-        return value.items()
+        if type(self.value) is not dict:
+            self.refuse("wanted an object")
+        for name in self.value:
+            if names and not names.fullmatch(name):
+                self.refuse(f"{short_repr(name)} is no name")
+        return [self[name] for name in self.value]
 
 
-def _check_enum(check: _Check, where: str, enum: Any) -> None:
-    check.keys(where, enum, ["type", "flags", "members"])
-    check.among(f"{where}.type", enum["type"], _TYPES)
-    check.among(f"{where}.flags", enum["flags"], (False, True))
-    most = (1 << _TYPES[enum["type"]]) - 1
-    members = check.named(f"{where}.members", enum["members"], _NAME)
-    for name, number in members:
-        check.number(f"{where}.members.{name}", number, 0, most)
+def check_schema(document: Any, file: str, saving: SnapshotFormat) -> None:
+    """Refuse a document that is not the `schema` of some world; O(its size)."""
+    schema = _Part(file, "schema", document)
+    schema.keys(["version", "entity", "enums", "components", "groups"], [SETTINGS])
+    schema["version"].number(0, 1 << 63)
+    entity = schema["entity"]
+    entity.keys(saving.ENTITY_BITS)
+    bits = entity["index_bits"].number(1, 32)
+    entity["generation_bits"].number(1, min(63, 64 - bits))
+    if "shard_bits" in entity.value:
+        entity["shard_bits"].number(1, 32)
+    for enum in schema["enums"].named(_CLASS):
+        _check_enum(enum)
+    modules = set()
+    for component in schema["components"].named(_CLASS):
+        _check_component(component, document["enums"])
+        module = component["module"]
+        if module.value in modules:
+            module.refuse(f"{short_repr(module.value)} is there twice")
+        modules.add(module.value)
+    if SETTINGS in document:
+        for field in schema[SETTINGS].named(_NAME):
+            _check_field(field, document["enums"])
+    _check_ids(_Part(file, "schema", with_settings(document))["components"])
+    _check_groups(schema["groups"], document["components"])
+
+
+def _check_enum(enum: _Part) -> None:
+    enum.keys(["type", "flags", "members"])
+    enum["type"].among(_TYPES)
+    enum["flags"].among((False, True))
+    members = enum["members"].named(_NAME)
+    for member in members:
+        member.number(0, (1 << _TYPES[enum.value["type"]]) - 1)
     if not members:
-        check.refuse(where, "there are no members")
+        enum.refuse("there are no members")
 
 
-def _check_component(
-    check: _Check, where: str, component: Any, enums: Mapping[str, Document]
-) -> None:
-    check.keys(where, component, ["module", *_POLICIES, "fields"], _KEYS_IF_ON)
-    if type(component["module"]) is not str or not _NAME.fullmatch(component["module"]):
-        check.refuse(f"{where}.module", f"{short_repr(component['module'])} is no name")
+def _check_component(component: _Part, enums: Mapping[str, Document]) -> None:
+    component.keys(["module", *_POLICIES, "fields"], _KEYS_IF_ON)
+    module = component["module"]
+    if type(module.value) is not str or not _NAME.fullmatch(module.value):
+        module.refuse(f"{short_repr(module.value)} is no name")
     for key, values in _POLICIES.items():
-        check.among(f"{where}.{key}", component[key], values)
-    for key in _KEYS_IF_ON.keys() & component.keys():
-        check.number(f"{where}.{key}", component[key], _KEYS_IF_ON[key][0], _KEYS_IF_ON[key][-1])
-    for reason in _contradictions(component):
-        check.refuse(where, reason)
-    for name, field in check.named(f"{where}.fields", component["fields"], _NAME):
-        _check_field(check, f"{where}.fields.{name}", field, enums)
+        component[key].among(values)
+    for key in _KEYS_IF_ON.keys() & component.value.keys():
+        component[key].number(_KEYS_IF_ON[key][0], _KEYS_IF_ON[key][-1])
+    for reason in _contradictions(component.value):
+        component.refuse(reason)
+    for field in component["fields"].named(_NAME):
+        _check_field(field, enums)
 
 
-def _check_field(check: _Check, where: str, field: Any, enums: Mapping[str, Document]) -> None:
-    wanted = ["type", "default", "cold", "split", "unit"]
-    check.keys(where, field, wanted, ["unique"])
-    type_ = _checked_type(check, f"{where}.type", field["type"], enums)
+def _check_field(field: _Part, enums: Mapping[str, Document]) -> None:
+    field.keys(["type", "default", "cold", "split", "unit"], ["unique"])
+    type_ = _checked_type(field["type"], enums)
     for key in ("cold", "split"):
-        check.among(f"{where}.{key}", field[key], (False, True))
-    if type(field["unit"]) is not str:
-        check.refuse(f"{where}.unit", "wanted a string")
-    if "unique" in field:
-        check.among(f"{where}.unique", field["unique"], (True,))
+        field[key].among((False, True))
+    if type(field.value["unit"]) is not str:
+        field["unit"].refuse("wanted a string")
+    if "unique" in field.value:
+        field["unique"].among((True,))
         if type_.shape or type_.base == "object":
-            check.refuse(f"{where}.unique", "only of one value per row")
-    if field["split"] and not type_.shape:
-        check.refuse(f"{where}.split", "only of a shape")
-    if not is_default(type_, type_.shape, field["default"]):
-        what = f"{short_repr(field['default'])} is no value of {type_.text}"
-        check.refuse(f"{where}.default", what)
+            field["unique"].refuse("only of one value per row")
+    if field.value["split"] and not type_.shape:
+        field["split"].refuse("only of a shape")
+    default = field["default"]
+    if not is_default(type_, type_.shape, default.value):
+        default.refuse(f"{short_repr(default.value)} is no value of {type_.text}")
 
 
-def _checked_type(check: _Check, where: str, text: Any, enums: Mapping[str, Document]) -> CellType:
+def _checked_type(text: _Part, enums: Mapping[str, Document]) -> CellType:
     type_ = None
-    if type(text) is str and _TYPE.fullmatch(text):
+    if type(text.value) is str and _TYPE.fullmatch(text.value):
         with suppress(ValueError):
-            type_ = cell_type(text, enums)
+            type_ = cell_type(text.value, enums)
     if (
         type_ is None
         or prod(type_.shape) > _MAX_ELEMENTS
         or type_.size > _MAX_SIZE
         or (type_.base == "object" and type_.shape)
     ):
-        check.refuse(where, f"{short_repr(text)} is no field type")
+        text.refuse(f"{short_repr(text.value)} is no field type")
     return type_
 
 
-def _check_ids(check: _Check, components: Mapping[str, Document]) -> None:
-    for name, component in components.items():
-        for field, field_doc in component["fields"].items():
-            type_ = field_doc["type"]
-            if not type_.startswith("id<"):
-                continue
-            target = type_[3:].partition(">")[0]
-            known = components.get(target, {})
-            if not known.get("ids") and "grid" not in known:
-                where = f"schema.components.{name}.fields.{field}.type"
-                check.refuse(where, f"{short_repr(target)} has no ids")
+def _check_ids(components: _Part) -> None:
+    for component in components.named():
+        for field in component["fields"].named():
+            type_ = field["type"]
+            if type_.value.startswith("id<"):
+                target = type_.value[3:].partition(">")[0]
+                known = components.value.get(target, {})
+                if not known.get("ids") and "grid" not in known:
+                    type_.refuse(f"{short_repr(target)} has no ids")
 
 
-def _check_groups(check: _Check, schema: Document) -> None:
+def _check_groups(groups: _Part, components: Document) -> None:
     """Refuse groups of what cannot be in step, or is in another group already."""
-    components, taken = schema["components"], set()
-    for name, members in check.named("schema.groups", schema["groups"], _NAME):
-        where = f"schema.groups.{name}"
-        if type(members) is not list or len(members) < 2:
-            check.refuse(where, "wanted a list of components")
-        for member in members:
+    taken = set()
+    for group in groups.named(_NAME):
+        if type(group.value) is not list or len(group.value) < 2:
+            group.refuse("wanted a list of components")
+        for member in group.value:
             if type(member) is not str or member not in components or member in taken:
-                why = f"{short_repr(member)} is none, or is in a group already"
-                check.refuse(where, why)
+                group.refuse(f"{short_repr(member)} is none, or is in a group already")
             taken.add(member)
             component = components[member]
             kind = tuple(component[key] for key in ("in", "owner", "instances", "partition"))
             if kind != ("managers", "entity", "one", "") or component["lookup"] == "direct":
-                check.refuse(where, f"{member} cannot be in a group")
+                group.refuse(f"{member} cannot be in a group")
 
 
 RNG_WORDS: Final = 625
-COLD: Final = "cold."
-"""Prefix of the names of cold rows' tensors."""
 _SPARE: Final = 1 << 24
 """Bytes of padding that a file may have."""
 _ANY: Final = -1
@@ -317,14 +312,6 @@ class WantedTensor(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     pair: str = ""
-
-
-class StoredColumn(NamedTuple):
-    """A column that stores a field, or an element of a split one."""
-
-    name: str
-    type: CellType
-    field: Document
 
 
 def check_tensors(saved: SnapshotContent, saving: SnapshotFormat) -> None:
@@ -357,22 +344,19 @@ def check_room(saved: SnapshotContent, saving: SnapshotFormat, nbytes: int) -> N
     Rows that slots were numbered for need room, too, and in a file padding stands for it.
     """
     needed = 0
-    for component in saved.schema["components"].values():
-        if not component["ids"] or component["in"] != "managers":
+    for name, doc in saved.schema["components"].items():
+        if not doc["ids"] or doc["in"] != "managers":
             continue
-        peak = saved.state[state_key(component["module"])]["peak"]
-        needed += peak * _row_bytes(saved, saving, component)
+        component = SavedComponent(saved, name, doc)
+        peak = component.numbers["peak"]
+        apart = f"{component.module}._map", f"{component.module}.cold."
+        needed += peak * sum(
+            prod(tensor.shape[1:]) * np.dtype(tensor.dtype).itemsize
+            for name, tensor in _of_manager(component, saving)
+            if not (tensor.pair or name.startswith(apart))
+        )
         if needed > nbytes + _SPARE:
-            where = f"{component['module']}.id_generation"
-            saved.refuse(f"room for {peak} rows is more than the file has", where)
-
-
-def _row_bytes(saved: SnapshotContent, saving: SnapshotFormat, component: Document) -> int:
-    return sum(
-        prod(tensor.shape[1:]) * np.dtype(tensor.dtype).itemsize
-        for name, tensor in _of_manager(saved, saving, component)
-        if not (tensor.pair or name == "_map" or name.startswith(COLD))
-    )
+            component.refuse(f"room for {peak} rows is more than the file has", "id_generation")
 
 
 def _check_tensor(saved: SnapshotContent, name: str, wanted: WantedTensor) -> None:
@@ -398,68 +382,44 @@ def _wanted(saved: SnapshotContent, saving: SnapshotFormat) -> Iterator[tuple[st
         yield "archetypes.entity", WantedTensor("u8", (n,))
         for names, count in saved.state["archetypes"]["tables"]:
             cells.update(dict.fromkeys(names, count))
-    for name, component in saved.schema["components"].items():
-        if component["in"] == "managers":
-            columns = _of_manager(saved, saving, component)
+    for name, doc in saved.schema["components"].items():
+        component = SavedComponent(saved, name, doc)
+        if component.is_chunked:
+            yield from _of_fields(component, cells[name], 0)
         else:
-            columns = _of_fields(saved, component, cells[name], 0)
-        for column, tensor in columns:
-            yield f"{component['module']}.{column}", tensor
+            yield from _of_manager(component, saving)
 
 
 def _of_manager(
-    saved: SnapshotContent, saving: SnapshotFormat, component: Document
+    component: SavedComponent, saving: SnapshotFormat
 ) -> Iterator[tuple[str, WantedTensor]]:
-    numbers = saved.state[state_key(component["module"])]
-    n = numbers["n"]
-    if component["owner"] == "entity":
-        yield "entity", WantedTensor("u8", (n,))
-    for rules in policies_of(component, saving.POLICIES):
+    module, doc, numbers = component.module, component.doc, component.numbers
+    n = component.n
+    if component.has_owners:
+        yield f"{module}.entity", WantedTensor("u8", (n,))
+        if doc["lookup"] == "sparse":
+            yield f"{module}._map", WantedTensor("u4", (_ANY,))
+        if doc["destroy"] == "gc":
+            yield f"{module}._rng", WantedTensor("u4", (RNG_WORDS,), f"{module}._rng")
+    for rules in policies_of(doc, saving.POLICIES):
         for name, length in rules.columns.items():
-            yield name, WantedTensor("u4", (numbers[length],))
+            yield f"{module}.{name}", WantedTensor("u4", (numbers[length],))
         for name, dtype in rules.all_or_no_columns.items():
-            yield name, WantedTensor(dtype, (_ANY,), f"{component['module']}.ids")
-    if component["owner"] == "entity" and component["lookup"] == "sparse":
-        yield "_map", WantedTensor("u4", (_ANY,))
-    if component["owner"] == "entity" and component["destroy"] == "gc":
-        yield "_rng", WantedTensor("u4", (RNG_WORDS,), f"{component['module']}._rng")
-    yield from _of_fields(saved, component, n, numbers.get("n_cold", n))
+            yield f"{module}.{name}", WantedTensor(dtype, (_ANY,), f"{module}.ids")
+    yield from _of_fields(component, n, numbers.get("n_cold", n))
 
 
 def _of_fields(
-    saved: SnapshotContent, component: Document, n: int, n_cold: int
+    component: SavedComponent, n: int, n_cold: int
 ) -> Iterator[tuple[str, WantedTensor]]:
     """Yield the tensors of the fields: n cells of each, or `n_cold` where they lie apart."""
-    for name, type_, _ in stored_columns(saved.schema, component):
-        count = n_cold if name.startswith(COLD) else n
+    for tensor, type_, field in component.columns():
+        count = n_cold if component.is_cold_apart(field) else n
         if type_.base == "object":
-            pair = f"{component['module']}.{name}"
-            yield name, WantedTensor("u1", (_ANY,), pair)
-            yield name + LENGTHS, WantedTensor("i8", (count,), pair)
+            yield tensor, WantedTensor("u1", (_ANY,), tensor)
+            yield tensor + LENGTHS, WantedTensor("i8", (count,), tensor)
         else:
-            shape = (count, *type_.cell_shape)
-            yield name, WantedTensor(type_.dtype.str[1:], shape)
-
-
-def stored_columns(schema: Document, component: Document) -> Iterator[StoredColumn]:
-    """Yield the columns that store a component's fields; of split ones, one per element."""
-    is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
-    for name, field in component["fields"].items():
-        type_ = cell_type(field["type"], schema["enums"])
-        column = COLD + name if is_indirect and field["cold"] else name
-        if field["split"]:
-            for part in split_columns(column, type_.shape):
-                yield StoredColumn(part, type_.of_shape(()), field)
-        else:
-            yield StoredColumn(column, type_, field)
-
-
-def field_tensors(
-    saved: SnapshotContent, component: Document
-) -> Iterator[tuple[str, StoredColumn]]:
-    """Yield the tensors that hold a component's fields, without lengths of objects."""
-    for column in stored_columns(saved.schema, component):
-        yield f"{component['module']}.{column.name}", column
+            yield tensor, WantedTensor(type_.dtype.str[1:], (count, *type_.cell_shape))
 
 
 _MOST: Final = (1 << 63) - 1
@@ -470,125 +430,115 @@ _NOTES: Final = ("seed", "calls")
 
 def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
     """Refuse a state that has not exactly what the schema asks for; O(its size)."""
-    check, state, schema = _Check(saved.name), saved.state, saved.schema
+    state, schema = _Part(saved.name, "state", saved.state), saved.schema
     components: Mapping[str, Document] = schema["components"]
     managed = [c for c in components.values() if c["in"] == "managers"]
     chunked = [name for name, c in components.items() if c["in"] == "archetypes"]
     keys = ["entities", *(state_key(c["module"]) for c in managed)]
     keys += [*(["archetypes"] if chunked else []), "groups", ATTRIBUTES]
-    check.keys("state", state, keys, [WORLD, ARRAYS, GENERATORS])
-    if WORLD in state:
-        notes = state[WORLD]
-        check.keys(f"state.{WORLD}", notes, [], (*_NOTES, "tick"))
-        _check_notes(check, f"state.{WORLD}", notes)
-    check.keys("state.entities", state["entities"], saving.ENTITY_NUMBERS)
+    state.keys(keys, [WORLD, ARRAYS, GENERATORS])
+    if WORLD in saved.state:
+        state[WORLD].keys([], (*_NOTES, "tick"))
+        _check_notes(state[WORLD])
+    state["entities"].keys(saving.ENTITY_NUMBERS)
     for name in saving.ENTITY_NUMBERS:  # `shard` has `shard_bits`
         most = (1 << schema["entity"].get(f"{name}_bits", 63)) - 1
-        check.number(f"state.entities.{name}", state["entities"][name], 0, most)
+        state["entities"][name].number(0, most)
     for component in managed:
-        _check_manager(check, saved, component)
+        _check_manager(state[state_key(component["module"])], component)
     if SETTINGS in components:
-        check.number(f"state.{SETTINGS}.n", state[SETTINGS]["n"], 1, 1)
+        state[SETTINGS]["n"].number(1, 1)
     if chunked:
-        _check_tables(check, state["archetypes"], chunked)
-    check.keys("state.groups", state["groups"], schema["groups"])
+        _check_tables(state["archetypes"], chunked)
+    state["groups"].keys(schema["groups"])
     for name, members in schema["groups"].items():
         modules = [components[member]["module"] for member in members]
-        most = min(state[state_key(module)]["n"] for module in modules)
-        check.number(f"state.groups.{name}", state["groups"][name], 0, most)
+        most = min(saved.state[state_key(module)]["n"] for module in modules)
+        state["groups"][name].number(0, most)
     for key in (ATTRIBUTES, GENERATORS):
-        attributes = state.get(key, {})
-        if type(attributes) is not dict:
-            check.refuse(f"state.{key}", "wanted an object")
-        for name, value in attributes.items():
-            if not is_json(value):  # it could not be saved again
-                check.refuse(f"state.{key}.{name}", "nested too deep, or too long")
-    arrays = state.get(ARRAYS, [])
+        for attribute in state[key].named() if key in saved.state else ():
+            if not is_json(attribute.value):  # it could not be saved again
+                attribute.refuse("nested too deep, or too long")
+    arrays = saved.state.get(ARRAYS, [])
     if type(arrays) is not list or any(type(name) is not str for name in arrays):
-        check.refuse(f"state.{ARRAYS}", "wanted a list of names")
+        state[ARRAYS].refuse("wanted a list of names")
     for name in arrays:
         if ATTRIBUTE + name not in saved.arrays:
-            check.refuse(f"state.{ARRAYS}", f"there is no tensor {short_repr(ATTRIBUTE + name)}")
+            state[ARRAYS].refuse(f"there is no tensor {short_repr(ATTRIBUTE + name)}")
 
 
-def _check_manager(check: _Check, saved: SnapshotContent, component: Document) -> None:
+def _check_manager(state: _Part, component: Document) -> None:
     """Refuse numbers of a manager that exceed the numbers of which they are a part."""
-    where = f"state.{state_key(component['module'])}"
-    numbers = saved.state[state_key(component["module"])]
+    numbers = state.value
     bounds = {"n": NumberRule(0, max_rows(component)), "version": NumberRule(0, _MOST)}
     for rules in policies_of(component):
         bounds |= rules.numbers
     # Other writers may leave `count` out.
     optional = ("count",) if component["lookup"] == "direct" else ()
     if "grid" in component:
-        check.keys(where, numbers, [*bounds, "shape", "wrap"], _NOTES)
-        _check_cells(check, where, numbers, component["grid"])
+        state.keys([*bounds, "shape", "wrap"], _NOTES)
+        _check_cells(state, component["grid"])
     else:
-        check.keys(where, numbers, bounds, (*_NOTES, "wrap", *optional))
+        state.keys(bounds, (*_NOTES, "wrap", *optional))
         if "wrap" in numbers:
-            _check_wrap(check, f"{where}.wrap", numbers["wrap"])
-    _check_notes(check, where, numbers)
+            _check_wrap(state["wrap"])
+    _check_notes(state)
     for name, (*ends, _) in bounds.items():
         lowest, highest = (numbers.get(end, end) for end in ends)
-        check.number(f"{where}.{name}", numbers[name], lowest, highest)
+        state[name].number(lowest, highest)
     if "count" in numbers:
-        n = numbers["n"]
-        check.number(f"{where}.count", numbers["count"], min(n, 1), n)
+        state["count"].number(min(numbers["n"], 1), numbers["n"])
 
 
-def _check_notes(check: _Check, where: str, notes: Document) -> None:
+def _check_notes(notes: _Part) -> None:
     """Refuse a seed, a time or numbers of calls that no kernel can go on with."""
-    if "seed" in notes:
-        check.number(f"{where}.seed", notes["seed"], 0, _ALL)
-    if "tick" in notes:
-        check.number(f"{where}.tick", notes["tick"], ~_MOST, _MOST)
-    calls = notes.get("calls", {})
-    if type(calls) is not dict:
-        check.refuse(f"{where}.calls", "wanted an object")
-    for kernel in calls:
-        check.number(f"{where}.calls.{kernel}", calls[kernel], 0, _MOST)
+    for key, lowest, highest in (("seed", 0, _ALL), ("tick", ~_MOST, _MOST)):
+        if key in notes.value:
+            notes[key].number(lowest, highest)
+    if "calls" in notes.value:
+        for calls in notes["calls"].named():
+            calls.number(0, _MOST)
 
 
-def _check_wrap(check: _Check, where: str, wrap: Any) -> None:
+def _check_wrap(wrap: _Part) -> None:
     """Refuse sizes of axes that no space has."""
-    if type(wrap) is not list or not 1 <= len(wrap) <= 3:
-        check.refuse(where, "wanted a list of one to three sizes")
-    for size in wrap:
+    if type(wrap.value) is not list or not 1 <= len(wrap.value) <= 3:
+        wrap.refuse("wanted a list of one to three sizes")
+    for size in wrap.value:
         if type(size) is not float or not 0 <= size < inf:
-            check.refuse(where, f"{short_repr(size)}, wanted finite floats from 0")
+            wrap.refuse(f"{short_repr(size)}, wanted finite floats from 0")
 
 
-def _check_cells(check: _Check, where: str, numbers: Document, axes: int) -> None:
+def _check_cells(state: _Part, axes: int) -> None:
     """Refuse a shape or wrap that no grid of so many axes has, or another number of cells."""
-    shape, wrap = numbers["shape"], numbers["wrap"]
-    for key, value, kind in (("shape", shape, int), ("wrap", wrap, bool)):
+    for key, kind, elements in (("shape", int, "sizes"), ("wrap", bool, "booleans")):
+        value = state.value[key]
         is_list = type(value) is list and len(value) == axes
         if not is_list or any(type(element) is not kind for element in value):
-            kind_name = "sizes" if kind is int else "booleans"
-            check.refuse(f"{where}.{key}", f"{short_repr(value)}, wanted {axes} {kind_name}")
-    if min(shape) < 1 or prod(shape) != numbers["n"]:
-        check.refuse(f"{where}.shape", f"{short_repr(shape)} is not of {numbers['n']} cells")
+            state[key].refuse(f"{short_repr(value)}, wanted {axes} {elements}")
+    shape, n = state.value["shape"], state.value["n"]
+    if min(shape) < 1 or prod(shape) != n:
+        state["shape"].refuse(f"{short_repr(shape)} is not of {n} cells")
 
 
-def _check_tables(check: _Check, archetypes: Any, chunked: list[str]) -> None:
+def _check_tables(archetypes: _Part, chunked: list[str]) -> None:
     """Refuse tables that are not each of other components, named in their order."""
-    where = "state.archetypes"
-    check.keys(where, archetypes, ["version", "tables"])
-    check.number(f"{where}.version", archetypes["version"], 0, _MOST)
+    archetypes.keys(["version", "tables"])
+    archetypes["version"].number(0, _MOST)
     tables = archetypes["tables"]
-    if type(tables) is not list:
-        check.refuse(f"{where}.tables", "wanted a list")
+    if type(tables.value) is not list:
+        tables.refuse("wanted a list")
     order_of = {name: number for number, name in enumerate(chunked)}
     seen = set()
-    for number, table in enumerate(tables):
-        path = f"{where}.tables[{number}]"
-        if type(table) is not list or len(table) != 2 or type(table[0]) is not list:
-            check.refuse(path, "wanted components and a number of rows")
-        names, _ = table
+    for number, entry in enumerate(tables.value):
+        table = _Part(archetypes._file, f"{tables.path}[{number}]", entry)
+        if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not list:
+            table.refuse("wanted components and a number of rows")
+        names, rows = entry
         if not all(type(name) is str and name in order_of for name in names):
-            check.refuse(path, f"{short_repr(names)} are not all components in chunks")
+            table.refuse(f"{short_repr(names)} are not all components in chunks")
         sequence = tuple(order_of[name] for name in names)
         if not sequence or list(sequence) != sorted(set(sequence)) or sequence in seen:
-            check.refuse(path, f"{short_repr(names)} again, in another order, or none")
+            table.refuse(f"{short_repr(names)} again, in another order, or none")
         seen.add(sequence)
-        check.number(f"{path}.rows", table[1], 0, MAX_ROWS)
+        _Part(archetypes._file, f"{table.path}.rows", rows).number(0, MAX_ROWS)

@@ -24,7 +24,8 @@ from .cell_types import (
 from .documents import Document
 from .entity_table import HandleRewriter
 from .row_migration import RowPlan
-from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
+from .saved_component import AS_BYTES, SavedComponent
+from .schema_matching import SchemaMatch
 from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
 
@@ -51,7 +52,7 @@ class IdRemap:
         return np.where(is_current & (slots < count), new_ids, np.uint64(0))
 
 
-def had_ids(old: OldComponent) -> bool:
+def had_ids(old: SavedComponent) -> bool:
     """Return True if rows had ids, with slots or without."""
     return bool(old.doc["ids"]) and not old.is_chunked
 
@@ -194,13 +195,11 @@ def filled(count: int, default: NDArray[Any]) -> NDArray[Any]:
     return np.full((count, *default.shape), default, default.dtype)
 
 
-def _renamed(old: OldComponent, former: str, target: str) -> Columns:
-    kind = old.type_of(former)
-    suffixes = ["", LENGTHS] if kind.base == "object" else [""]
-    if old.fields[former]["split"]:
-        suffixes = split_columns("", kind.shape)
+def _renamed(old: SavedComponent, former: str, target: str) -> Columns:
     tensor, arrays = old.key(former), old.saved.arrays
-    return {target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays}
+    names = [column.tensor for column in old.columns_of(former)]
+    names += [f"{tensor}{LENGTHS}"]
+    return {target + name.removeprefix(tensor): arrays[name] for name in names if name in arrays}
 
 
 def tensors_of(name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str, Any]) -> Columns:
@@ -224,7 +223,7 @@ def tensors_of(name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str,
 
 
 def cold_columns(
-    fields: Sequence[FieldMigration], old: OldComponent, module: str, plan: RowPlan
+    fields: Sequence[FieldMigration], old: SavedComponent, module: str, plan: RowPlan
 ) -> tuple[Columns, dict[str, int]]:
     """Return the tensors of cold rows, and their number."""
     differs = np.zeros(plan.count, np.bool_)
@@ -243,7 +242,7 @@ def cold_columns(
     return tensors, {"n_cold": len(rows)}
 
 
-def _rows_with_cold(old: OldComponent, plan: RowPlan, differs: NDArray[np.bool_]) -> RowArray:
+def _rows_with_cold(old: SavedComponent, plan: RowPlan, differs: NDArray[np.bool_]) -> RowArray:
     """Return the rows that have cold rows, in their order: those of before, then new ones."""
     if not old.has_cold_rows:
         return np.flatnonzero(differs)

@@ -22,7 +22,8 @@ from .field_migration import FieldMigration, IdRemap, cold_columns
 from .migration_view import Snapshot
 from .policy_rules import PolicyMigration, evolve_unique, policies_of
 from .row_migration import RowPlan, plan_chunks, plan_groups, plan_rows
-from .schema_matching import OldComponent, Renames, SchemaMatch, match_schemas
+from .saved_component import SavedComponent
+from .schema_matching import Renames, SchemaMatch, match_schemas
 
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
@@ -98,7 +99,7 @@ class _Migration:
         }
         return SnapshotContent(names.saved.name, names.schema, self._state, self._arrays)
 
-    def _structure(self, old: OldComponent, doc: Document, plan: RowPlan) -> IdRemap | None:
+    def _structure(self, old: SavedComponent, doc: Document, plan: RowPlan) -> IdRemap | None:
         """Migrate owners, links and ids of a manager; return an IdRemap if ids have changed."""
         owners, columns = old.owners, {}
         if doc["owner"] == "entity":

@@ -20,7 +20,7 @@ from .entity_table import EntityTable
 from .field_migration import tensors_of
 from .row_checks import check_cells
 from .row_migration import chained, kept_plan
-from .schema_matching import OldComponent
+from .saved_component import SavedComponent
 
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
@@ -112,7 +112,7 @@ def created_owners(entities: EntityTable, component: str, entity: ArrayLike) -> 
 
 def new_component(
     saved: SnapshotContent, component: str, module: str, owners: EntityArray | None, count: int
-) -> OldComponent:
+) -> SavedComponent:
     """Return a new component of a snapshot, in which nothing but rows is kept; an entity's rows are
     in the order given."""
     columns: dict[str, NDArray[Any]] = {}
@@ -138,7 +138,7 @@ def new_component(
         state={**saved.state, state_key(module): {"n": count, "version": 0}},
         arrays={**saved.arrays, **arrays},
     )
-    return OldComponent(with_component, component, doc, is_new=False)
+    return SavedComponent(with_component, component, doc)
 
 
 # It may change them before they are matched with the schemas of now. What it leaves
@@ -155,7 +155,7 @@ class SnapshotTable:
 
     __slots__ = ("_given", "_gone", "_old", "_seen")
 
-    def __init__(self, old: OldComponent) -> None:
+    def __init__(self, old: SavedComponent) -> None:
         self._old = old
         self._seen: dict[str, NDArray[Any]] = {}
         self._given: dict[str, NDArray[Any]] = {}
@@ -320,7 +320,7 @@ class Snapshot:
             raise KeyError(f"there is no component {component!r}; there are {component_names}")
         if component not in self._tables:
             doc = self._saved.schema["components"][component]
-            old = OldComponent(self._saved, component, doc, is_new=False)
+            old = SavedComponent(self._saved, component, doc)
             self._tables[component] = SnapshotTable(old)
         return self._tables[component]
 

@@ -10,13 +10,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.handles import MAX_ROWS, NIL
+from ..base.handles import MAX_ROWS, NIL, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION, ids_of
 from .cell_types import CellType, Columns, as_times
 from .documents import Document, SnapshotContent
 from .field_migration import FieldMigration, Generations, IdRemap, had_ids
 from .row_checks import (
-    CheckedRows,
     check_cold,
     check_direct_ids,
     check_one_chain,
@@ -24,7 +23,7 @@ from .row_checks import (
     check_tree,
 )
 from .row_migration import RowPlan, by_rank, chained
-from .schema_matching import OldComponent
+from .saved_component import SavedComponent
 
 
 class NumberRule(NamedTuple):
@@ -59,7 +58,7 @@ class PolicySnapshotRules:
     """Tensors of any length, by their types, that are there together or not at all."""
     numbers: Mapping[str, NumberRule] = field(default_factory=dict)
     """Beside `n` and `version`, in the order in which they depend on each other."""
-    check: Callable[[CheckedRows], None] | None = None
+    check: Callable[[SavedComponent], None] | None = None
     """Refuses what cannot be true of the tensors."""
     migrate: Callable[[PolicyMigration], MigratedState] | None = None
 
@@ -69,7 +68,7 @@ class PolicyMigration:
     """A policy of a component of an old schema, and what is to become of it."""
 
     rules: PolicySnapshotRules
-    old: OldComponent
+    old: SavedComponent
     doc: Document
     """The component in the new schema."""
     plan: RowPlan
@@ -235,11 +234,11 @@ def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
 
 
 def check_unique(
-    saved: SnapshotContent, tensor: str, type_: CellType, present: NDArray[np.bool_] | None
+    saved: SnapshotContent, tensor: str, type_: CellType, used: RowArray | None
 ) -> None:
     """Refuse values that are there twice, NaN and NaT aside; O(n log n)."""
     array = as_times(saved.arrays[tensor], type_)
-    rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
+    rows = np.arange(len(array)) if used is None else used
     repeated = repeated_value(array[rows])
     if repeated is not None:
         row = int(rows[repeated[0]])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,8 @@ from ..base.handles import NIL, RowArray
 from ..managers.policies.chains import RowLinks
 from ..managers.policies.ids import EXHAUSTED_GENERATION
 from .cell_types import CellType, wrong_texts
-from .documents import NOTHING, Document, SnapshotContent
+from .documents import NOTHING, SnapshotContent
+from .saved_component import SavedComponent
 from .stored_columns import LENGTHS
 
 _NAMED: Final = 3
@@ -33,10 +33,10 @@ class _Rule(NamedTuple):
 
 
 def check_cells(
-    saved: SnapshotContent, tensor: str, type_: CellType, present: Mask | None, way_out: str = ""
+    saved: SnapshotContent, tensor: str, type_: CellType, used: RowArray | None, way_out: str = ""
 ) -> None:
-    """Refuse cells that are no values of a type; O(bytes). Of enums with holes, only those
-    `present`. Messages end with `way_out`.
+    """Refuse cells that are no values of a type; O(bytes). Of enums with holes, only those in
+    rows that are used. Messages end with `way_out`.
 
     Numbers, handles and bytes can be anything.
     """
@@ -45,12 +45,11 @@ def check_cells(
     rule, array = _RULES[type_.base](type_), saved.arrays[tensor]
     if type_.base == "bool":
         array = array.view(np.uint8)
-    if type_.base != "enum":
-        present = None
-    wrong = rule.wrong(array).reshape(len(array), -1).any(axis=1)
-    if present is not None:
-        wrong &= present
-    rows = np.flatnonzero(wrong)[: 2 + _NAMED].tolist()
+    wrong = np.asarray(rule.wrong(array).reshape(len(array), -1).any(axis=1))
+    bad = np.flatnonzero(wrong)
+    if used is not None and type_.base == "enum":
+        bad = used[wrong[used]]
+    rows = bad[: 2 + _NAMED].tolist()
     if rows:
         first, *other_rows = rows
         why = rule.why(array[first : first + 1])
@@ -115,50 +114,11 @@ def check_lengths(saved: SnapshotContent, tensor: str) -> None:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
 
-@dataclass(frozen=True)
-class CheckedRows:
-    """A component's tensors and numbers."""
-
-    saved: SnapshotContent
-    component: Document
-    """The component in the schema document."""
-    module: str
-    """Prefix of its tensors' names."""
-    numbers: Document
-    """Its entry in `state`."""
-
-    @property
-    def n(self) -> int:
-        """Number of rows; with `lookup: direct`, holes among them."""
-        count: int = self.numbers["n"]
-        return count
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return a tensor of the component."""
-        return self.saved.arrays[f"{self.module}.{name}"]
-
-    def refuse(self, why: str, column: str, cell: int | None = None) -> NoReturn:
-        """Raise SnapshotError that names a cell."""
-        self.saved.refuse(why, f"{self.module}.{column}", cell)
-
-    def refuse_first(self, wrong: Mask, why: str, column: str) -> None:
-        """Do so for the first cell that is wrong, if any is."""
-        self.saved.refuse_first(wrong, why, f"{self.module}.{column}")
-
-    def refuse_others(self, known: NDArray[Any], why: str, column: str) -> None:
-        """Do so for the first cell that leads somewhere and is none of the known ones, which all
-        do, each given once."""
-        leads = self.column(column) != NIL
-        if int(np.count_nonzero(leads)) != len(known):
-            leads[known] = False
-            self.refuse_first(leads, why, column)
-
-
 # A chain is circular backwards: its first row's `previous` cell holds its last row,
 # whose `next` is NIL. No check steps along chains, for a chain may have all rows.
 
 
-def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
+def check_links(rows: SavedComponent, column: str, count: int, *, may_end: bool) -> None:
     """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
     links = rows.column(column)
     if len(links) and int(links.max()) >= count:
@@ -167,7 +127,7 @@ def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) ->
 
 
 def check_chains(
-    rows: CheckedRows, next_column: str, previous: str, owners: NDArray[Any] | None
+    rows: SavedComponent, next_column: str, previous: str, owners: NDArray[Any] | None
 ) -> RowArray:
     """Refuse links that are not those of chains, each with an owner; return the first rows.
 
@@ -194,7 +154,7 @@ def check_chains(
     return first_rows
 
 
-def check_circles(rows: CheckedRows, column: str) -> None:
+def check_circles(rows: SavedComponent, column: str) -> None:
     """Refuse links that lead round and round; O(n log length)."""
     row = row_on_way_round(rows.column(column))
     if row != NIL:
@@ -217,7 +177,7 @@ def row_on_way_round(links: RowLinks) -> int:
     return int((jumps != n).argmax())
 
 
-def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:
+def check_one_chain(rows: SavedComponent, links: tuple[str, str], first: str) -> None:
     """Refuse rows that are not one chain from the first on; O(n log n).
 
     `links`: the columns of who follows each row, and whom it follows; `first`: the number that
@@ -231,7 +191,7 @@ def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> No
         rows.refuse(f"the state says that row {expected} is the {first}", previous)
 
 
-def check_tree(rows: CheckedRows) -> None:
+def check_tree(rows: SavedComponent) -> None:
     """Refuse parents and siblings that are not those of a hierarchy; O(n log length)."""
     n = rows.n
     check_links(rows, "parent", n, may_end=True)
@@ -257,7 +217,7 @@ def check_tree(rows: CheckedRows) -> None:
     check_circles(rows, "parent")
 
 
-def check_slots(rows: CheckedRows) -> None:
+def check_slots(rows: SavedComponent) -> None:
     """Refuse slots that are not a row's, free or exhausted; O(slots)."""
     n, peak = rows.n, rows.numbers["peak"]
     check_links(rows, "id_slot", peak, may_end=False)
@@ -276,7 +236,7 @@ def check_slots(rows: CheckedRows) -> None:
     rows.refuse_first(generations == 0, "ids begin with 1", "id_generation")
 
 
-def check_direct_ids(rows: CheckedRows) -> None:
+def check_direct_ids(rows: SavedComponent) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
     generations = rows.column("id_generation")
     lacking = (rows.column("entity") != 0) & (generations[: rows.n] == 0)
@@ -286,7 +246,7 @@ def check_direct_ids(rows: CheckedRows) -> None:
         rows.refuse("no instance was ever here", "id_generation", row)
 
 
-def check_cold(rows: CheckedRows) -> None:
+def check_cold(rows: SavedComponent) -> None:
     """Refuse rows and cold rows that do not know each other; O(n)."""
     n_cold = rows.numbers["n_cold"]
     check_links(rows, "cold_row", n_cold, may_end=True)

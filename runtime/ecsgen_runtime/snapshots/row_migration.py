@@ -12,7 +12,8 @@ from ..base.handles import NIL, EntityArray, RowArray
 from ..managers.policies.chains import RowLinks, depths, linked
 from .documents import Document
 from .entity_table import HandleRewriter
-from .schema_matching import OldComponent, SchemaMatch
+from .saved_component import SavedComponent
+from .schema_matching import SchemaMatch
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def packed_plan(old_n: int, order: RowArray | None) -> RowPlan:
     return RowPlan(old_n, order, stays=order is None)
 
 
-def plan_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> RowPlan:
+def plan_rows(old: SavedComponent, doc: Document, handles: HandleRewriter) -> RowPlan:
     """Return which old rows a component has now: for a manager's columns, or for chunks."""
     if not old.has_owners or doc["owner"] == "none":
         if old.count and doc["owner"] == "entity":
@@ -98,7 +99,7 @@ def plan_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> RowP
 
 
 def placed(
-    old: OldComponent, doc: Document, order: RowArray | None, handles: HandleRewriter
+    old: SavedComponent, doc: Document, order: RowArray | None, handles: HandleRewriter
 ) -> RowPlan:
     """Return the plan that has old rows in an order, or at their entities' indices."""
     if doc["in"] == "archetypes" or doc["lookup"] != "direct":
@@ -111,7 +112,7 @@ def placed(
     return RowPlan(old.n, order, indices, int(indices.max(initial=-1)) + 1)
 
 
-def _kept_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> NDArray[np.bool_]:
+def _kept_rows(old: SavedComponent, doc: Document, handles: HandleRewriter) -> NDArray[np.bool_]:
     """Return which rows, holes among them, are not those of the dead that go."""
     is_kept = np.ones(old.n, np.bool_)
     owners = old.owners
@@ -134,7 +135,7 @@ def _kept_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> NDA
     return is_kept
 
 
-def _displaced(old: OldComponent, handles: HandleRewriter) -> NDArray[np.bool_]:
+def _displaced(old: SavedComponent, handles: HandleRewriter) -> NDArray[np.bool_]:
     """Return a mask of rows whose owner's index has a later owner here."""
     index = handles.entities.indices(old.owners)
     latest = np.zeros(len(handles.entities.cells), np.uint64)
@@ -142,7 +143,7 @@ def _displaced(old: OldComponent, handles: HandleRewriter) -> NDArray[np.bool_]:
     return np.asarray(latest[index] != old.owners)
 
 
-def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> None:
+def _check_single(old: SavedComponent, doc: Document, order: RowArray | None) -> None:
     """Refuse several instances of an entity where there may be one."""
     if doc["instances"] == "many" or old.doc["instances"] == "one":
         return

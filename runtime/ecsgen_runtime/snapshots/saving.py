@@ -37,6 +37,7 @@ from .documents import (
 from .migration import migrate_saved
 from .migration_view import Snapshot
 from .reading import NAMELESS, SnapshotFile, read_snapshot
+from .saved_component import SavedComponent
 from .saved_world import SavedWorld
 from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
@@ -170,9 +171,10 @@ def plan_of(
     )
     if verify:
         saved = SnapshotContent(name, _parsed(package.SCHEMA), state, plan.arrays)
-        for component in saved.schema["components"].values():
+        for module, doc in saved.schema["components"].items():
             # of all that `load` looks at, users can write to cells alone
-            check_field_cells(saved, component, "; verify=False saves it all the same")
+            component = SavedComponent(saved, module, doc)
+            check_field_cells(component, "; verify=False saves it all the same")
         for tensor, row, why in _misfits(world):
             saved.refuse(f"{why}; verify=False saves it all the same", tensor, row)
     return plan

@@ -1,149 +1,19 @@
-"""An old snapshot: what its tensors hold, and what each name is called now."""
+"""Names of an old snapshot: what each is called now."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.handles import EntityArray, RowArray
-from ..tables.buffers import split_columns
-from .cell_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
-from .documents import OTHERS, Codecs, Document, SnapshotContent, state_key
-from .stored_columns import loaded_objects
+from .cell_types import HANDLES, INTEGERS, CellType, cell_type, differing
+from .documents import Document, SnapshotContent
+from .saved_component import SavedComponent
 from .type_conversion import MemberNames, TypeChange, change_of
-
-AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
-"""Objects stay as encoded as they are."""
-
-_NOTHING: Final = {"n": 0, "version": 0}
-_NO_LINKS: Final = np.empty(0, np.uint32)
-
-
-class OldComponent:
-    """Rows as they were saved; a component that is new has none."""
-
-    def __init__(self, saved: SnapshotContent, name: str, doc: Document, is_new: bool) -> None:
-        self.saved = saved
-        self.name = name
-        self.doc = {**doc, "fields": {}} if is_new else doc
-        self.fields: Document = self.doc["fields"]
-        """Saved fields, by name."""
-        self.is_new = is_new
-        # what goes by its names may be another's, which the caller took away
-        self._state: Document = {} if is_new else saved.state
-        self._arrays: Mapping[str, NDArray[Any]] = {} if is_new else saved.arrays
-        self.module: str = doc["module"]
-        self.is_chunked = doc["in"] == "archetypes"
-        self.has_owners = doc["owner"] == "entity"
-        self.has_cold_rows = not self.is_chunked and doc["cold"] == "indirect"
-        """True if cold fields lie in rows of their own."""
-
-    @cached_property
-    def numbers(self) -> dict[str, Any]:
-        """The numbers of its manager in `state`."""
-        if self.is_chunked:
-            return {**_NOTHING, "n": len(self._chunk_rows)}
-        return {**_NOTHING, **self._state.get(state_key(self.module), {})}
-
-    @property
-    def n(self) -> int:
-        """Number of rows of its columns, holes among them."""
-        n: int = self.numbers["n"]
-        return n
-
-    @cached_property
-    def owners(self) -> EntityArray:
-        """The entity of each row, shape (n,); empty if rows have no owners."""
-        if not self.has_owners or self.is_new:
-            return np.empty(0, np.uint64)
-        if self.is_chunked:
-            owners: EntityArray = self._arrays["archetypes.entity"]
-            return owners[self._chunk_rows]
-        owner_column: EntityArray = self._arrays[f"{self.module}.entity"]
-        return owner_column
-
-    @cached_property
-    def used(self) -> RowArray | None:
-        """The rows in use, if there are holes."""
-        if self.is_chunked or self.doc["lookup"] != "direct" or self.owners.all():
-            return None
-        return np.flatnonzero(self.owners)
-
-    @cached_property
-    def count(self) -> int:
-        """Number of instances."""
-        return self.n if self.used is None else len(self.used)
-
-    @cached_property
-    def _chunk_rows(self) -> RowArray:
-        state = self._state.get("archetypes", {"tables": []})
-        row_ranges = [np.empty(0, np.intp)]
-        start = 0
-        for names, rows in state["tables"]:
-            if self.name in names:
-                row_ranges.append(np.arange(start, start + rows))
-            start += rows
-        return np.concatenate(row_ranges)
-
-    def refuse_rows(self, why: str, column: str = "", row: int | None = None) -> NoReturn:
-        """Raise SnapshotError that ends with how `migrate` makes other rows of a component."""
-        how = f"del old[{self.name!r}], then old.add({self.name!r}, entities, …)"
-        self.saved.refuse(f"{why}: {how}", self.module + column, row)
-
-    def column(self, name: str) -> NDArray[Any]:
-        """Return a column of links or numbers; empty where there is none."""
-        column: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
-        return column
-
-    def type_of(self, field: str) -> CellType:
-        """Return the type of a field."""
-        return cell_type(self.fields[field]["type"], self.saved.schema["enums"])
-
-    def default_of(self, field: str) -> NDArray[Any]:
-        """Return the default of a field, one cell."""
-        return default_cell(self.type_of(field), self.fields[field]["default"])
-
-    def is_cold_apart(self, field: str) -> bool:
-        """Return True if only rows with cold rows have a cell of the field."""
-        return self.has_cold_rows and bool(self.fields[field]["cold"])
-
-    def tensor(self, field: str) -> str:
-        """Return the name of the tensor that has a field, for messages."""
-        apart = "cold." if self.is_cold_apart(field) else ""
-        return f"{self.module}.{apart}{field}"
-
-    def key(self, field: str) -> str:
-        """Return under which name its cells are: another one if a caller has set them."""
-        key: str = self.fields[field].get("key", self.tensor(field))
-        return key
-
-    def stored(self, field: str) -> NDArray[Any]:
-        """Return the cells that were saved: one for each row, or for each cold row."""
-        kind = self.type_of(field)
-        tensor = self.key(field)
-        count = self.numbers["n_cold"] if self.is_cold_apart(field) else self.n
-        if kind.base == "object":
-            return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
-        if not self.fields[field]["split"]:
-            return self._arrays[tensor]
-        parts = [self._arrays[part] for part in split_columns(tensor, kind.shape)]
-        return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
-
-    def cells(self, field: str) -> NDArray[Any]:
-        """Return a cell for each row, defaults of cold fields included."""
-        if not self.is_cold_apart(field):
-            return self.stored(field)
-        default = self.default_of(field)
-        cells = np.full((self.n, *default.shape), default, default.dtype)
-        cells[self.column("cold.row")] = self.stored(field)
-        return cells
-
 
 # Nothing is lost, and so nothing refused, where a component has no rows, a field no
 # cell but its default, or no cell is the member that is gone.
@@ -172,16 +42,16 @@ class SchemaMatch:
     drop: Collection[str]
     unknown: dict[str, RemovedName] = field(default_factory=dict)
     """Names that the schemas lack, as the caller would drop them: `body.mood`."""
-    components: dict[str, OldComponent] = field(default_factory=dict)
+    components: dict[str, SavedComponent] = field(default_factory=dict)
     fields: dict[str, dict[str, str]] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
     """New names of old components and enums."""
 
-    def old(self, component: str) -> OldComponent:
+    def old(self, component: str) -> SavedComponent:
         """Return the old rows of a component; one that is new has none."""
         doc = self.schema["components"][component]
         old_component = self.components.get(component)
-        return old_component or OldComponent(self.saved, component, doc, is_new=True)
+        return old_component or SavedComponent(self.saved, component, doc, is_new=True)
 
     def former(self, component: str, field: str) -> str | None:
         """Return the old name of a field, or None if it is new."""
@@ -225,7 +95,7 @@ def match_schemas(
     names = SchemaMatch(saved, schema, renames, drop)
     names.targets = _targets(names)
     for name, doc in saved.schema["components"].items():
-        _match_component(names, OldComponent(saved, name, doc, is_new=False))
+        _match_component(names, SavedComponent(saved, name, doc))
     for now, old in names.components.items():
         _match_fields(names, now, old)
         _match_owners(names, now, old)
@@ -254,7 +124,7 @@ def _targets(names: SchemaMatch) -> dict[str, str]:
     return targets
 
 
-def _match_component(names: SchemaMatch, old: OldComponent) -> None:
+def _match_component(names: SchemaMatch, old: SavedComponent) -> None:
     now = names.targets.get(old.name, "")
     if now in names.schema["components"]:
         if not _has_its_cells(names, now, old):
@@ -274,7 +144,7 @@ def _match_component(names: SchemaMatch, old: OldComponent) -> None:
         names.unknown[old.module] = RemovedName(keeping)
 
 
-def _has_its_cells(names: SchemaMatch, now: str, old: OldComponent) -> bool:
+def _has_its_cells(names: SchemaMatch, now: str, old: SavedComponent) -> bool:
     """Return True if rows stay rows, or cells of a grid stay cells; refuse to lose rows."""
     doc = names.schema["components"][now]
     before, after = (_cells(component_doc) for component_doc in (old.doc, doc))
@@ -294,7 +164,7 @@ def _cells(doc: Document) -> str:
     return f"cells of {axes} axes" if axes else "no cells"
 
 
-def _match_fields(names: SchemaMatch, now: str, old: OldComponent) -> None:
+def _match_fields(names: SchemaMatch, now: str, old: SavedComponent) -> None:
     present = names.schema["components"][now]["fields"]
     renamed = names.renames.get("fields", {})
     old_names = names.fields[now] = {}
@@ -314,7 +184,7 @@ def _match_fields(names: SchemaMatch, now: str, old: OldComponent) -> None:
             names.unknown[f"{old.module}.{name}"] = RemovedName(keeping)
 
 
-def _match_owners(names: SchemaMatch, now: str, old: OldComponent) -> None:
+def _match_owners(names: SchemaMatch, now: str, old: SavedComponent) -> None:
     """Add owners that are dropped to the unknown names, like a removed field."""
     doc = names.schema["components"][now]
     if not old.has_owners or doc["owner"] == "entity" or not old.count:
@@ -323,12 +193,12 @@ def _match_owners(names: SchemaMatch, now: str, old: OldComponent) -> None:
         names.unknown[f"{old.module}.entity"] = RemovedName(f"'owner: entity' in {now!r}")
 
 
-def _is_dropped(names: SchemaMatch, now: str, old: OldComponent, field: str) -> bool:
+def _is_dropped(names: SchemaMatch, now: str, old: SavedComponent, field: str) -> bool:
     module = names.schema["components"][now]["module"]
     return f"{old.module}.{field}" in names.drop or f"{module}.{field}" in names.drop
 
 
-def _match_members(names: SchemaMatch, now: str, old: OldComponent) -> None:
+def _match_members(names: SchemaMatch, now: str, old: SavedComponent) -> None:
     for name, former in names.fields[now].items():
         change = names.change(now, name, former)
         was, is_, _ = change
@@ -340,7 +210,7 @@ def _match_members(names: SchemaMatch, now: str, old: OldComponent) -> None:
                 names.unknown.setdefault(f"{target}.{member}", removed)
 
 
-def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator[tuple[str, str]]:
+def _lost_members(old: SavedComponent, field: str, change: TypeChange) -> Iterator[tuple[str, str]]:
     """Yield members that are not known any more, each with the name of a cell that has it."""
     is_of_flags, stored = change.old.base == "flags", old.stored(field)
     for member, number in change.old.members.items():
