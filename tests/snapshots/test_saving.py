@@ -238,6 +238,54 @@ def test_worlds_that_are_not_empty_at_first() -> None:
         through_bytes(Peopled())
 
 
+KINDS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+
+def drawn(kind: str) -> Any:
+    world = Town()
+    world.rng = np.random.Generator(getattr(np.random, kind)(3))
+    world.rng.random(5, np.float32)
+    return world
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generators_go_on(kind: str) -> None:
+    world = drawn(kind)
+    loaded = Town.load(world.to_bytes(codecs=CODECS), codecs=CODECS)
+    assert loaded.rng.random(999).tolist() == world.rng.random(999).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("MT19937", "state pos", 625),
+        ("MT19937", "state pos", -1),
+        ("MT19937", "state pos", None),
+        ("MT19937", "state key", [1] * 623),
+        ("MT19937", "state key", [1] * 625),
+        ("Philox", "buffer_pos", 5),
+        ("Philox", "buffer_pos", -1),
+        ("PCG64", "has_uint32", True),
+        ("PCG64", "more", 1),
+        ("PCG64", "state", []),
+        ("PCG64", "bit_generator", "Other"),
+        ("PCG64", "state inc", 2**128),
+        ("SFC64", "state state", [1, 2, 3]),
+        ("SFC64", "state state", [1, 2, 3, 4.5]),
+        ("SFC64", "state state", [1, 2, 3, 2**64]),
+    ],
+)
+def test_no_generator_of_a_file_reads_beyond_its_words(kind: str, path: str, value: Any) -> None:
+    parts = taken_apart(drawn(kind).to_bytes(codecs=CODECS))
+    *folders, key = path.split()
+    state = parts.said["__metadata__"]["state"]["generators"]["rng"]
+    for folder in folders:
+        state = state[folder]
+    state[key] = value
+    with pytest.raises(SnapshotError, match=r"world\.rng: is no state of a random generator"):
+        Town.load(mended(parts), codecs=CODECS)
+
+
 def forged(change: Callable[[dict[str, Any]], object]) -> bytes:
     """Return the file of an empty world with other attributes, which is right all the same."""
     parts = taken_apart(Town().to_bytes(codecs=CODECS))

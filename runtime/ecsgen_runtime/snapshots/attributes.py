@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..world.world_base import WorldBase
 from .documents import (
@@ -15,7 +17,6 @@ from .documents import (
     ATTRIBUTE,
     ATTRIBUTES,
     GENERATORS,
-    OTHERS,
     WORLD,
     Codecs,
     Document,
@@ -30,6 +31,8 @@ from .header import NAMES
 from .writing import TensorGroup, single
 
 _BIT_GENERATORS: Final = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+_POSITIONS: Final = {"MT19937": 624, "Philox": 4}
+"""The last position among the words that are ready, of those that have some."""
 
 
 def saved_attributes(
@@ -43,38 +46,34 @@ def saved_attributes(
     """
     plain: Document = {}
     generators: Document = {}
+    cells: dict[str, NDArray[Any]] = {}
     arrays: list[str] = []
-    parts: list[TensorGroup] = []
-    lacking = []
+    others: dict[str, object] = {}
     for attribute, value in sorted(own_attributes(world).items()):
         column = ATTRIBUTE + attribute
         if why := _why_not(world, attribute):
             refuse(name, why)
         if column in codecs:
-            codec = codecs[column]
-            if codec is not None:
-                cells = np.frombuffer(encoded_value(column, codec, value), np.uint8)
-                parts.append(single(column, cells))
+            others[column] = value
         elif is_json(value):
             plain[attribute] = value
         elif type(value) is np.ndarray and value.dtype in NAMES:
             arrays.append(attribute)
-            cells = np.asarray(value, order="C")
-            if cells.dtype == np.bool_:
-                cells = cells.view(np.uint8) != 0  # whatever bytes are behind them
-            parts.append(single(column, cells))
+            array = np.asarray(value, order="C")
+            # of bools, whatever bytes are behind them
+            cells[column] = array.view(np.uint8) != 0 if array.dtype == np.bool_ else array
         elif _is_generator(value):
             generators[attribute] = _as_json(value.bit_generator.state)
-        elif OTHERS not in codecs:
-            lacking.append(column)
-        elif (codec := codecs[OTHERS]) is not None:
-            cells = np.frombuffer(encoded_value(column, codec, value), np.uint8)
-            parts.append(single(column, cells))
-    require_codecs(name, codecs, lacking)
+        else:
+            others[column] = value
+    require_codecs(name, codecs, others)
+    for column, value in others.items():
+        if (codec := codec_of(codecs, column)) is not None:
+            cells[column] = np.frombuffer(encoded_value(column, codec, value), np.uint8)
     entries: Document = {ATTRIBUTES: plain}
     entries |= {ARRAYS: arrays} if arrays else {}
     entries |= {GENERATORS: generators} if generators else {}
-    return entries, parts
+    return entries, [single(column, array) for column, array in sorted(cells.items())]
 
 
 def _is_generator(value: object) -> bool:
@@ -91,30 +90,25 @@ def _as_json(state: Any) -> Any:
     return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
 
 
-def _like(template: Any, state: Any) -> Any:
-    """Return a state of the kinds and shapes that a template has; ValueError for another one."""
-    if isinstance(template, Mapping):
-        if type(state) is not dict or state.keys() != template.keys():
-            raise ValueError("other entries")
-        return {key: _like(value, state[key]) for key, value in template.items()}
-    if isinstance(template, np.ndarray):
-        array = np.array(state, template.dtype)
-        if array.shape != template.shape:
-            raise ValueError("other shapes")
-        return array
-    if type(state) is not (str if isinstance(template, str) else int):
-        raise ValueError("other types")
-    return state
-
-
 def _generator(state: Any) -> np.random.Generator:
-    """Return the generator of a saved state; ValueError, OverflowError or TypeError without one."""
+    """Return the generator of a saved state; LookupError, ValueError, OverflowError or TypeError
+    without one."""
     name = state.get("bit_generator") if type(state) is dict else None
     if name not in _BIT_GENERATORS:
         raise ValueError("no bit generator of numpy")
     bits: np.random.BitGenerator = getattr(np.random, name)()
-    bits.state = _like(bits.state, state)
+    bits.state = state
+    if _sorted_json(_as_json(bits.state)) != _sorted_json(state):
+        raise ValueError("other entries")
+    # numpy believes it, and reads there
+    position = state["state"].get("pos", state.get("buffer_pos", 0))
+    if not 0 <= position <= _POSITIONS.get(name, 0):
+        raise ValueError(f"{position} is no position")
     return np.random.Generator(bits)
+
+
+def _sorted_json(state: Any) -> str:
+    return json.dumps(state, sort_keys=True)
 
 
 def encoded_attributes(saved: SnapshotContent) -> list[str]:
@@ -165,7 +159,7 @@ def load_attributes(world: WorldBase, saved: SnapshotContent, codecs: Codecs) ->
     for name, generator in generators.items():
         try:
             values[name] = _generator(generator)
-        except (ValueError, OverflowError, TypeError) as error:
+        except (LookupError, ValueError, OverflowError, TypeError) as error:
             saved.refuse(f"is no state of a random generator: {error}", ATTRIBUTE + name)
     for attribute, column in zip(names, columns, strict=True):
         codec = codec_of(codecs, column)
