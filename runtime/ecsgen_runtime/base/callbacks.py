@@ -17,40 +17,35 @@ _Parameters = ParamSpec("_Parameters")
 
 
 class Subscription:
-    """A registered callback; `cancel()` takes it out of its list again."""
+    """A callback in a list; `cancel()` takes it out again."""
 
-    __slots__ = ("_remove",)
+    __slots__ = ("_callbacks", "function")
 
-    def __init__(self, remove: Callable[[Subscription], None]) -> None:
-        self._remove: Callable[[Subscription], None] | None = remove
+    def __init__(self, callbacks: Callbacks[Any], function: Callable[[Any], object]) -> None:
+        self._callbacks: Callbacks[Any] | None = callbacks
+        self.function = function
 
     @property
     def active(self) -> bool:
         """True until the callback is cancelled."""
-        return self._remove is not None
+        return self._callbacks is not None
 
     def cancel(self) -> None:
         """Never call the callback again, not even in a run that is going on. May be repeated."""
-        remove, self._remove = self._remove, None
-        if remove is not None:
-            remove(self)
-
-
-class CallbackEntry:
-    """One callback of a list."""
-
-    __slots__ = ("function", "is_active", "subscription")
-
-    def __init__(self, subscription: Subscription, function: Callable[[Any], object]) -> None:
-        self.is_active = True
-        self.subscription = subscription
-        self.function = function
+        callbacks, self._callbacks = self._callbacks, None
+        if callbacks is not None:
+            self.function = _ignore
+            callbacks.entries = tuple(entry for entry in callbacks.entries if entry is not self)
 
     def retry(self, argument: Any, errors: list[BaseException]) -> None:
         """Repeat a call that must not be left out and may have failed."""
 
 
-Pending: TypeAlias = Iterator[CallbackEntry]
+def _ignore(_: object) -> None:
+    """Do what a cancelled callback does."""
+
+
+Pending: TypeAlias = Iterator[Subscription]
 """Callbacks that are still to be called."""
 
 
@@ -65,14 +60,14 @@ class Callbacks(Generic[_Argument]):
     __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self.entries: tuple[CallbackEntry, ...] = ()
+        self.entries: tuple[Subscription, ...] = ()
 
     def add(self, callback: Callable[[_Argument], object]) -> Subscription:
         """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
         if not callable(callback):
             raise TypeError(f"a callback must be callable, not {callback!r}")
-        subscription = Subscription(self._remove)
-        self.entries = (*self.entries, CallbackEntry(subscription, callback))
+        subscription = Subscription(self, callback)
+        self.entries = (*self.entries, subscription)
         return subscription
 
     def run(
@@ -83,12 +78,11 @@ class Callbacks(Generic[_Argument]):
         `pending`: the entries still to be called, if an interrupt ended a run before.
         """
         pending = iter(self.entries) if pending is None else pending
-        entry: CallbackEntry | None = None
+        entry: Subscription | None = None
         while True:
             try:
                 for entry in pending:
-                    if entry.is_active:
-                        entry.function(argument)
+                    entry.function(argument)
                 return
             except BaseException as error:
                 errors.extend(flatten_exceptions(error))
@@ -96,12 +90,6 @@ class Callbacks(Generic[_Argument]):
                 may_be_early = isinstance(error, MemoryError) or not isinstance(error, Exception)
                 if entry is not None and may_be_early:
                     entry.retry(argument, errors)
-
-    def _remove(self, subscription: Subscription) -> None:
-        for entry in self.entries:
-            if entry.subscription is subscription:
-                entry.is_active = False
-        self.entries = tuple(entry for entry in self.entries if entry.is_active)
 
 
 class Dispatch:

@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.callbacks import CallbackEntry, Callbacks, Pending, Subscription, flatten_exceptions
+from ..base.callbacks import Callbacks, Pending, Subscription, flatten_exceptions
 from ..base.errors import CapacityError, StaleEntityError
 from ..base.handles import (
     GENERATION_SHIFT,
@@ -360,16 +360,16 @@ RemoveRows: TypeAlias = Callable[[Any, Entity], object]
 """Unbound method of a listener that removes the rows of one entity."""
 
 
-class _ListenerEntry(CallbackEntry):
+class _ListenerEntry(Subscription):
     """Entry of a listener, which it does not keep alive."""
 
     __slots__ = ("listener", "remove")
 
     def __init__(
-        self, subscription: Subscription, listener: ref[DespawnListener], remove: RemoveRows
+        self, callbacks: DespawnListeners, listener: DespawnListener, remove: RemoveRows
     ) -> None:
-        super().__init__(subscription, self._notify)
-        self.listener = listener
+        super().__init__(callbacks, self._notify)
+        self.listener = ref(listener, lambda _: self.cancel())
         self.remove = remove
 
     def _notify(self, entities: EntityArray) -> None:
@@ -394,9 +394,7 @@ class DespawnListeners(Callbacks[EntityArray]):
 
     def add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
         """Notify a manager of despawns for as long as something else keeps it alive; O(k)."""
-        subscription = Subscription(self._remove)
-        reference = ref(listener, lambda _: subscription.cancel())
-        self.entries = (*self.entries, _ListenerEntry(subscription, reference, remove))
+        self.entries = (*self.entries, _ListenerEntry(self, listener, remove))
 
     def check(self) -> None:
         """Raise what the first locked manager raises that can't follow a despawn now."""
@@ -412,7 +410,7 @@ class DespawnListeners(Callbacks[EntityArray]):
         """Run the callbacks for one entity; an array is made only if a callback takes one."""
         pending = iter(self.entries) if pending is None else pending
         argument: EntityArray | None = None
-        entry: CallbackEntry | None = None
+        entry: Subscription | None = None
         while True:
             try:
                 for entry in pending:
@@ -420,7 +418,7 @@ class DespawnListeners(Callbacks[EntityArray]):
                         listener = entry.listener()
                         if listener is not None:
                             entry.remove(listener, entity)
-                    elif entry.is_active:
+                    else:
                         if argument is None:
                             argument = single_entity_array(entity)
                         entry.function(argument)
