@@ -72,7 +72,9 @@ def _imported(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(INSTALLED_LIBRARY):
             names = [alias.name for alias in node.names]
-            for name in exported.__all__ if names == ["*"] else names:
+            if names == ["*"]:
+                names = [name for name in vars(exported) if name[0].isupper()]
+            for name in names:
                 yield str(node.module), name
 
 

@@ -6,50 +6,28 @@ Nothing runs this module: a package loads the names one by one, when they are us
 
 from __future__ import annotations
 
-from .base.errors import (
-    BrokenManagerError,
-    CapacityError,
-    DuplicateInstanceError,
-    DuplicateValueError,
-    EcsError,
-    HierarchyError,
-    MissingInstanceError,
-    SnapshotError,
-    StaleEntityError,
-    StaleIdError,
-    StaleInstanceError,
-    StaleViewWarning,
-    StructureLockedError,
-)
-from .base.handles import NIL, NULL_ENTITY, Entity, EntityArray, Id, Instance, RowArray
-from .snapshots.migration_view import Snapshot, SnapshotTable
-from .tables.changes import ChangeReader, Changes
-from .values.field_tables import FieldInfo
-
-__all__ = [
-    "NIL",
-    "NULL_ENTITY",
-    "BrokenManagerError",
-    "CapacityError",
-    "ChangeReader",
-    "Changes",
-    "DuplicateInstanceError",
-    "DuplicateValueError",
-    "EcsError",
-    "Entity",
-    "EntityArray",
-    "FieldInfo",
-    "HierarchyError",
-    "Id",
-    "Instance",
-    "MissingInstanceError",
-    "RowArray",
-    "Snapshot",
-    "SnapshotError",
-    "SnapshotTable",
-    "StaleEntityError",
-    "StaleIdError",
-    "StaleInstanceError",
-    "StaleViewWarning",
-    "StructureLockedError",
-]
+from .base.errors import BrokenManagerError as BrokenManagerError
+from .base.errors import CapacityError as CapacityError
+from .base.errors import DuplicateInstanceError as DuplicateInstanceError
+from .base.errors import DuplicateValueError as DuplicateValueError
+from .base.errors import EcsError as EcsError
+from .base.errors import HierarchyError as HierarchyError
+from .base.errors import MissingInstanceError as MissingInstanceError
+from .base.errors import SnapshotError as SnapshotError
+from .base.errors import StaleEntityError as StaleEntityError
+from .base.errors import StaleIdError as StaleIdError
+from .base.errors import StaleInstanceError as StaleInstanceError
+from .base.errors import StaleViewWarning as StaleViewWarning
+from .base.errors import StructureLockedError as StructureLockedError
+from .base.handles import NIL as NIL
+from .base.handles import NULL_ENTITY as NULL_ENTITY
+from .base.handles import Entity as Entity
+from .base.handles import EntityArray as EntityArray
+from .base.handles import Id as Id
+from .base.handles import Instance as Instance
+from .base.handles import RowArray as RowArray
+from .snapshots.migration_view import Snapshot as Snapshot
+from .snapshots.migration_view import SnapshotTable as SnapshotTable
+from .tables.changes import ChangeReader as ChangeReader
+from .tables.changes import Changes as Changes
+from .values.field_tables import FieldInfo as FieldInfo

@@ -49,26 +49,28 @@ class ArrowKind:
     def array(self, cells: NDArray[Any]) -> Any:
         """Return contiguous cells, shape (n,), as an array, or raise BadCellError."""
         pa = require_pyarrow()
-        return pa.Array.from_buffers(self.type, len(cells), [None, pa.py_buffer(cells)])
+        buffers = [None if part is None else pa.py_buffer(part) for part in self.parts(cells)]
+        return pa.Array.from_buffers(self.type, len(cells), buffers)
+
+    def parts(self, cells: NDArray[Any]) -> tuple[NDArray[Any] | None, ...]:
+        """Return the buffers: bits of the cells that are not null, if some are, then the cells."""
+        return None, cells
 
 
 class _Bits(ArrowKind):
     """Bools, of which Arrow has eight in a byte."""
 
-    def array(self, cells: NDArray[Any]) -> Any:
-        pa = require_pyarrow()
-        bits = pa.py_buffer(np.packbits(cells, bitorder="little"))
-        return pa.Array.from_buffers(self.type, len(cells), [None, bits])
+    def parts(self, cells: NDArray[Any]) -> tuple[NDArray[Any] | None, ...]:
+        return None, np.packbits(cells, bitorder="little")
 
 
 class _Times(ArrowKind):
     """Times, which are null where they are NaT."""
 
-    def array(self, cells: NDArray[Any]) -> Any:
-        pa, is_nat = require_pyarrow(), np.isnat(cells)
-        bits = pa.py_buffer(np.packbits(~is_nat, bitorder="little")) if is_nat.any() else None
-        ticks = pa.py_buffer(cells.view(np.int64))
-        return pa.Array.from_buffers(self.type, len(cells), [bits, ticks])
+    def parts(self, cells: NDArray[Any]) -> tuple[NDArray[Any] | None, ...]:
+        is_nat = np.isnat(cells)
+        bits = np.packbits(~is_nat, bitorder="little") if is_nat.any() else None
+        return bits, cells.view(np.int64)
 
 
 class _Members(ArrowKind):
@@ -109,7 +111,20 @@ class _Text(ArrowKind):
     """Text, of which Arrow has all bytes in a row, and where each begins."""
 
     def array(self, cells: NDArray[Any]) -> Any:
-        pa = require_pyarrow()
+        array = super().array(cells)
+        try:  # users may write any bytes to a column
+            if cells.view(np.uint8).max(initial=0) >= 128:
+                array.validate(full=True)
+        except ValueError:  # pyarrow's ArrowInvalid is one
+            for position, text in enumerate(cells.tolist()):
+                try:
+                    text.decode()
+                except UnicodeDecodeError:
+                    raise BadCellError(f"{text!r} is not UTF-8", position) from None
+            raise
+        return array
+
+    def parts(self, cells: NDArray[Any]) -> tuple[NDArray[Any] | None, ...]:
         lengths = np.char.str_len(cells).astype(np.int64)
         total = int(lengths.sum())
         if total > _MOST_TEXT:
@@ -117,25 +132,7 @@ class _Text(ArrowKind):
         offsets = np.zeros(len(cells) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         characters = cells.view(np.uint8).reshape(len(cells), cells.itemsize)
-        text = characters[np.arange(cells.itemsize) < lengths[:, None]]
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        array = pa.Array.from_buffers(self.type, len(cells), buffers)
-        if total and text.max() >= 128:
-            _check_text(array, cells)
-        return array
-
-
-def _check_text(array: Any, cells: NDArray[Any]) -> None:
-    """Raise BadCellError if bytes are no UTF-8: users may write any bytes to a column."""
-    try:
-        array.validate(full=True)
-    except ValueError:  # pyarrow's ArrowInvalid is one
-        for position, text in enumerate(cells.tolist()):
-            try:
-                text.decode()
-            except UnicodeDecodeError:
-                raise BadCellError(f"{text!r} is not UTF-8", position) from None
-        raise
+        return None, offsets, characters[np.arange(cells.itemsize) < lengths[:, None]]
 
 
 def kind_of(field: FieldInfo) -> ArrowKind:

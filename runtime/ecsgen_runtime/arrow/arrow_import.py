@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from ..values.field_types import member_number
 
 if TYPE_CHECKING:
     from ..values.field_types import Field
+
+
+_TEXTS: Final = ("string", "large_string", "string_view")
+_BYTES: Final = ("binary", "large_binary", "binary_view")
 
 
 def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
@@ -41,13 +45,10 @@ def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
 
 def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return the offsets between values, shape (n + 1,), and the bytes of all."""
-    types, type = pa.types, array.type
-    if types.is_string_view(type):
-        array = array.cast(pa.large_string())
-    elif types.is_binary_view(type):
-        array = array.cast(pa.large_binary())
-    type = array.type
-    is_large = types.is_large_string(type) or types.is_large_binary(type)
+    if str(array.type).endswith("_view"):
+        is_text = str(array.type) in _TEXTS
+        array = array.cast(pa.large_string() if is_text else pa.large_binary())
+    is_large = str(array.type).startswith("large_")
     _, places, text = array.buffers()
     offsets = np.frombuffer(places, np.int64 if is_large else np.int32)
     offsets = offsets[array.offset : array.offset + len(array) + 1]
@@ -114,10 +115,11 @@ class _Reader:
         if field is None or len(array) == 0:
             values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
             return values if field is None else np.empty(0, field.dtype)
-        if _is_text(types, type) and field.enum is not None:
+        if str(type) in _TEXTS and field.enum is not None:
             text = array.cast(self._pa.large_string())
             return self._from_dictionary(text.dictionary_encode(), start, each)
-        if field.dtype.kind == "S" and _is_written_as(types, type, field):
+        same = _TEXTS if field.wanted.startswith("str") else _BYTES
+        if field.dtype.kind == "S" and str(type) in same:
             return text_cells(self._pa, array, field, start)
         if types.is_fixed_size_binary(type):
             size, start = type.byte_width, array.offset
@@ -127,10 +129,13 @@ class _Reader:
 
     def _from_dictionary(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return values that stand once in a list: names of members, or whatever else."""
-        field, types = self._field, self._pa.types
+        field = self._field
         enum = None if field is None else field.enum
-        if enum is None or not _is_text(types, array.type.value_type):
-            return self.read(self._decoded(array), start, each)
+        if enum is None or str(array.type.value_type) not in _TEXTS:
+            words = array.dictionary
+            if str(words.type) == "string_view":
+                words = words.cast(self._pa.large_string())  # what `take` knows
+            return self.read(words.take(array.indices), start, each)
         member_indices = array.indices.to_numpy()
         names = array.dictionary.to_pylist()
         is_used = np.zeros(len(names), np.bool_)
@@ -146,12 +151,6 @@ class _Reader:
                 raise ValueError(f"{error} (at position {row})") from None
         cells: NDArray[Any] = numbers[member_indices]
         return cells
-
-    def _decoded(self, array: Any) -> Any:
-        words = array.dictionary
-        if self._pa.types.is_string_view(words.type):
-            words = words.cast(self._pa.large_string())  # what `take` knows
-        return words.take(array.indices)
 
     def _from_nested(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return lists or structs of one length as the rows of an array."""
@@ -199,15 +198,3 @@ def _depth(type: Any) -> int:
     while hasattr(type, "value_type"):
         type, count = type.value_type, count + 1
     return count
-
-
-def _is_written_as(types: Any, type: Any, field: Field) -> bool:
-    """Return True if values have the type of a field: text or bytes, never the other."""
-    if field.wanted.startswith("str"):
-        return _is_text(types, type)
-    is_bytes = types.is_binary(type) or types.is_large_binary(type)
-    return bool(is_bytes or types.is_binary_view(type))
-
-
-def _is_text(types: Any, type: Any) -> bool:
-    return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))

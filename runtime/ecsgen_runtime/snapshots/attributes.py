@@ -120,20 +120,15 @@ def encoded_attributes(saved: SnapshotContent) -> list[str]:
 
 def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> SnapshotContent:
     """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
+    names = {column.removeprefix(ATTRIBUTE) for column in drop if column.startswith(ATTRIBUTE)}
     state = dict(saved.state)
-    for key in (ATTRIBUTES, GENERATORS):
-        entries = state.get(key, {})
-        state[key] = {name: v for name, v in entries.items() if ATTRIBUTE + name not in drop}
-    state[ARRAYS] = [name for name in state.get(ARRAYS, []) if ATTRIBUTE + name not in drop]
-    notes = dict(saved.state.get(WORLD, {}))
-    if f"{ATTRIBUTE}tick" in drop:
-        notes.pop("tick", None)
-    dropped = {tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)} & drop
-    return replace(
-        saved,
-        state={**state, WORLD: notes},
-        arrays={name: array for name, array in saved.arrays.items() if name not in dropped},
-    )
+    for key, dropped in ((ATTRIBUTES, names), (GENERATORS, names), (WORLD, names & {"tick"})):
+        state[key] = {name: v for name, v in state.get(key, {}).items() if name not in dropped}
+    state[ARRAYS] = [name for name in state.get(ARRAYS, []) if name not in names]
+    arrays = dict(saved.arrays)
+    for name in names:
+        arrays.pop(ATTRIBUTE + name, None)
+    return replace(saved, state=state, arrays=arrays)
 
 
 def load_attributes(world: WorldBase, saved: SnapshotContent, codecs: Codecs) -> None:

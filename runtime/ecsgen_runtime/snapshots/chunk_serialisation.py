@@ -87,10 +87,10 @@ class ChunkSerialiser:
                 yield f"{module}.{column.name}", number, k, column
 
 
-def chunk_serialiser(world: SavedWorld) -> ChunkSerialiser | None:
-    """Return what serialises a world's archetypes, if it has some."""
+def chunk_serialisers(world: SavedWorld) -> list[ChunkSerialiser]:
+    """Return what serialises a world's archetypes: nothing if it has none."""
     store = world.archetype_store()
-    return None if store is None else ChunkSerialiser(store)
+    return [] if store is None else [ChunkSerialiser(store)]
 
 
 def _append_parts(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base.errors import short_repr
 from ..base.handles import MAX_ROWS
-from .cell_types import FLOATS, TIMES, CellType, cell_type
+from .cell_types import CellType, cell_type
 from .documents import (
     ARRAYS,
     ATTRIBUTE,
@@ -40,64 +40,39 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}|\.\d{6}|\.\
 _ODD: Final = ("NaN", "Infinity", "-Infinity")
 
 
-def is_default(type_: CellType, shape: tuple[int, ...], default: Any) -> bool:
+def is_default(type_: CellType, default: Any) -> bool:
     """Return True if a document's default is a cell of a type: nested lists of a shape."""
-    if not shape:
-        return _is_element(type_, default)
-    if type(default) is not list or len(default) != shape[0]:
-        return False
-    return all(is_default(type_, shape[1:], part) for part in default)
-
-
-def _is_element(type_: CellType, default: Any) -> bool:
-    base = type_.base
-    if base == "object":
-        return default is None
-    if base in TIMES:
-        return _is_time(type_, default)
-    if base == "bool":
-        return type(default) is bool
-    if base == "str":
-        return type(default) is str and _is_text(default, type_.size)
-    if base == "bytes":
-        return (
-            type(default) is list
-            and len(default) == type_.size
-            and all(type(byte) is int and 0 <= byte <= 255 for byte in default)
-        )
-    if base in FLOATS:
-        return _is_float(type_, default)
-    return type(default) is int and _is_integer(type_, default)
-
-
-def _is_time(type_: CellType, value: Any) -> bool:
-    if value == "NaT" or type(value) is int:
-        return value == "NaT" or (type_.base == "timedelta" and abs(value) < 2**63)
-    return type_.base == "datetime" and type(value) is str and bool(_MOMENT.fullmatch(value))
-
-
-def _is_text(text: str, size: int) -> bool:
+    shape = type_.cell_shape if type_.base == "bytes" else type_.shape
     try:
-        stored = text.encode()
-    except UnicodeEncodeError:
+        elements = np.array(default, np.object_)
+    except ValueError:  # lists of several lengths
         return False
-    return len(stored) <= size and 0 not in stored
+    return elements.shape == shape and all(_is_element(type_, it) for it in elements.flat)
 
 
-def _is_float(type_: CellType, value: Any) -> bool:
-    if type(value) is str:
-        return value in _ODD
-    highest = float(np.finfo(type_.dtype).max)
-    return type(value) in (int, float) and -highest <= value <= highest
-
-
-def _is_integer(type_: CellType, value: int) -> bool:
-    if type_.base == "enum":
-        return value in type_.members.values()
-    if type_.base == "flags":
-        return value & ~type_.mask == 0
+def _is_element(type_: CellType, value: Any) -> bool:
+    kind = type(value)
+    match type_.base:
+        case "object":
+            return value is None
+        case "bool":
+            return kind is bool
+        case "str":
+            stored = value.encode(errors="ignore") if kind is str else b""
+            return stored.decode() == value and len(stored) <= type_.size and 0 not in stored
+        case "datetime":
+            return kind is str and (value == "NaT" or bool(_MOMENT.fullmatch(value)))
+        case "timedelta":
+            return bool(value == "NaT") or (kind is int and abs(value) < 2**63)
+        case "f32" | "f64":
+            highest = float(np.finfo(type_.dtype).max)
+            return value in _ODD or (kind in (int, float) and -highest <= value <= highest)
+        case "enum":
+            return kind is int and value in type_.members.values()
+        case "flags":
+            return kind is int and value & ~type_.mask == 0
     limits = np.iinfo(type_.dtype)
-    return int(limits.min) <= value <= int(limits.max)
+    return kind is int and int(limits.min) <= value <= int(limits.max)
 
 
 _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
@@ -143,15 +118,15 @@ class _Part:
     """A value in a document, and its path, with which errors begin."""
 
     def __init__(self, file: str, path: str, value: Any) -> None:
-        self._file = file
+        self.file = file
         self.path = path
         self.value = value
 
     def __getitem__(self, key: str) -> _Part:
-        return _Part(self._file, f"{self.path}.{key}", self.value[key])
+        return _Part(self.file, f"{self.path}.{key}", self.value[key])
 
     def refuse(self, why: str) -> NoReturn:
-        refuse(self._file, f"{self.path}: {why}")
+        refuse(self.file, f"{self.path}: {why}")
 
     def keys(self, wanted: Collection[str], keys_if_on: Collection[str] = ()) -> None:
         """Refuse what is no object with exactly these keys; `keys_if_on` may be lacking."""
@@ -253,7 +228,7 @@ def _check_field(field: _Part, enums: Mapping[str, Document]) -> None:
     if field.value["split"] and not type_.shape:
         field["split"].refuse("only of a shape")
     default = field["default"]
-    if not is_default(type_, type_.shape, default.value):
+    if not is_default(type_, default.value):
         default.refuse(f"{short_repr(default.value)} is no value of {type_.text}")
 
 
@@ -531,7 +506,7 @@ def _check_tables(archetypes: _Part, chunked: list[str]) -> None:
     order_of = {name: number for number, name in enumerate(chunked)}
     seen = set()
     for number, entry in enumerate(tables.value):
-        table = _Part(archetypes._file, f"{tables.path}[{number}]", entry)
+        table = _Part(archetypes.file, f"{tables.path}[{number}]", entry)
         if type(entry) is not list or len(entry) != 2 or type(entry[0]) is not list:
             table.refuse("wanted components and a number of rows")
         names, rows = entry
@@ -541,4 +516,4 @@ def _check_tables(archetypes: _Part, chunked: list[str]) -> None:
         if not sequence or list(sequence) != sorted(set(sequence)) or sequence in seen:
             table.refuse(f"{short_repr(names)} again, in another order, or none")
         seen.add(sequence)
-        _Part(archetypes._file, f"{table.path}.rows", rows).number(0, MAX_ROWS)
+        _Part(archetypes.file, f"{table.path}.rows", rows).number(0, MAX_ROWS)

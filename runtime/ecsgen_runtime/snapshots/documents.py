@@ -32,26 +32,20 @@ SETTINGS: Final = "settings"
 """Key of the settings in `schema` and in `state`, and the name of their component."""
 
 
+def plain_component(module: str, lookup: str, destroy: str, **entries: Any) -> Document:
+    """Return the document of a component of one instance without owner, but for these entries."""
+    plain: Document = {"in": "managers", "owner": "none", "instances": "one", "cold": "inline"}
+    plain |= {"ids": False, "partition": "", "hierarchy": ""}
+    return {"module": module, **plain, "lookup": lookup, "destroy": destroy, **entries}
+
+
 def with_settings(schema: Document, even_none: bool = False) -> Document:
     """Return a schema in which the settings are one more component, a grid of one cell, if there
     are some; `even_none`: or if there are none."""
     fields = schema.get(SETTINGS, {})
     if not (fields or even_none):
         return schema
-    component = {
-        "module": SETTINGS,
-        "in": "managers",
-        "owner": "none",
-        "instances": "one",
-        "lookup": "sparse",
-        "destroy": "gc",
-        "ids": False,
-        "partition": "",
-        "hierarchy": "",
-        "cold": "inline",
-        "grid": 1,
-        "fields": fields,
-    }
+    component = plain_component(SETTINGS, "sparse", "gc", grid=1, fields=fields)
     return {**schema, "components": {**schema["components"], SETTINGS: component}}
 
 
@@ -59,6 +53,12 @@ def without_settings(schema: Document) -> Document:
     """Return a schema as files have it: the settings are no component."""
     components = {name: part for name, part in schema["components"].items() if name != SETTINGS}
     return {**schema, "components": components}
+
+
+def handle_layout(schema: Document) -> HandleLayout:
+    """Return the bits of a schema's handles."""
+    bits = schema["entity"]
+    return HandleLayout(bits["index_bits"], bits["generation_bits"], 0, bits.get("shard_bits", 0))
 
 
 def state_key(module: str) -> str:
@@ -93,9 +93,7 @@ class SnapshotContent:
 
     def shown(self, entity: SupportsIndex) -> str:
         """Return one of its entities as messages have it: `5v1 (4294967301)`."""
-        bits = self.schema["entity"]
-        numbers = bits["index_bits"], bits["generation_bits"]
-        return HandleLayout(*numbers, 0, bits.get("shard_bits", 0)).format_handle(entity)
+        return handle_layout(self.schema).format_handle(entity)
 
 
 def refuse(file: str, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:

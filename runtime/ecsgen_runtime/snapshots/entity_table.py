@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import EntityArray, RowArray
 from ..values.array_coercion import all_distinct_below, find_first_duplicate
-from .documents import Document, SnapshotContent
+from .documents import Document, SnapshotContent, handle_layout
 
 _HANDLES: Final = "entities.handles"
 _FREE: Final = "entities.free"
@@ -22,12 +22,12 @@ class EntityTable:
     """Errors' text for entities that the snapshot never had."""
 
     def __init__(self, saved: SnapshotContent) -> None:
-        bits = saved.schema["entity"]
         self.saved = saved
         self.cells: EntityArray = saved.arrays[_HANDLES]
-        self._mask = np.uint64((1 << bits["index_bits"]) - 1)
-        self._shift = np.uint64(bits["index_bits"] + bits.get("shard_bits", 0))
-        self._last = np.uint64((1 << bits["generation_bits"]) - 1)
+        bits = handle_layout(saved.schema)
+        self._mask = np.uint64(bits.INDEX_MASK)
+        self._shift = np.uint64(bits.GENERATION_SHIFT)
+        self._last = np.uint64(bits.LAST_GENERATION >> bits.GENERATION_SHIFT)
 
     def __len__(self) -> int:
         """Return the number of indices that were ever used."""
@@ -119,46 +119,35 @@ class EntityTable:
         self.saved.refuse_first(lost, "its index waits nowhere", _HANDLES)
 
 
-class Bits(NamedTuple):
-    """Numbers of bits of a handle for index and generation."""
-
-    of_index: int
-    of_generation: int
-
-
 class HandleRewriter:
     """The handles of an old snapshot's entities in a world of other bits."""
 
     def __init__(self, entities: EntityTable, schema: Document) -> None:
         self.entities = entities
-        self.old, self.new = (
-            Bits(schema_doc["entity"]["index_bits"], schema_doc["entity"]["generation_bits"])
-            for schema_doc in (entities.saved.schema, schema)
-        )
-        self._mask = np.uint64((1 << self.old.of_index) - 1)
-        self.stay = self.old == self.new
+        self.old, self.new = map(handle_layout, (entities.saved.schema, schema))
+        self._mask = np.uint64(self.old.INDEX_MASK)
+        self.stay: bool = entities.saved.schema["entity"] == schema["entity"]
         """True if every handle is unchanged."""
 
     @property
     def way_back(self) -> str:
         """The change of the schemas by which handles fit again."""
         bits = self.old
-        keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
+        keys = f"index_bits: {bits.INDEX_BITS}, generation_bits: {bits.GENERATION_BITS}"
         return f"'entity: {{{keys}}}' keeps it"
 
     def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which handles have a place among the new bits."""
-        indices = handles & self._mask
-        generations = handles >> np.uint64(self.old.of_index)
-        fit: NDArray[np.bool_] = indices < np.uint64(1 << self.new.of_index)
-        return fit & (generations < np.uint64(1 << self.new.of_generation))
+        fit: NDArray[np.bool_] = handles & self._mask < np.uint64(self.new.INDEX_COUNT)
+        generations = handles >> np.uint64(self.old.INDEX_BITS)
+        return fit & (generations < np.uint64(1 << self.new.GENERATION_BITS))
 
     def rewritten(self, handles: EntityArray) -> EntityArray:
         """Return handles in the new bits; 0 for dead entities whose handles do not fit."""
         if self.stay:
             return handles
-        generations = handles >> np.uint64(self.old.of_index)
-        handles_now = generations << np.uint64(self.new.of_index) | (handles & self._mask)
+        generations = handles >> np.uint64(self.old.INDEX_BITS)
+        handles_now = generations << np.uint64(self.new.INDEX_BITS) | (handles & self._mask)
         return np.where(self.fit(handles), handles_now, np.uint64(0))
 
     def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
@@ -174,7 +163,7 @@ class HandleRewriter:
             free = free[stays & (free < len(cells))]
             noted = self.rewritten(noted)
             noted = noted[noted != 0]
-            retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
+            retired = int(np.count_nonzero(cells >> np.uint64(self.new.INDEX_BITS) == 0))
         tensors = {"entities.handles": cells, "entities.free": free}
         numbers = {"n_retired": retired}
         return (tensors | {"entities.noted": noted} if len(noted) else tensors), numbers
@@ -185,14 +174,14 @@ class HandleRewriter:
         index = np.arange(len(old), dtype=np.uint64)
         is_live = (old & self._mask) == index
         handles = np.where(is_live, old, old ^ np.uint64(1))
-        slot_exhausted_error = ~self.fit(handles)
-        lost = is_live & slot_exhausted_error
+        is_lost = ~self.fit(handles)
+        lost = is_live & is_lost
         if lost.any():
             row = int(lost.argmax())
             entity = self.entities.saved.shown(old[row])
-            bits = f"{self.new.of_index} and {self.new.of_generation} bits"
+            bits = f"{self.new.INDEX_BITS} and {self.new.GENERATION_BITS} bits"
             why = f"the live entity {entity} does not fit {bits}"
             self.entities.saved.refuse(f"{why}; {self.way_back}", _HANDLES, row)
-        rewritten = np.where(slot_exhausted_error, index, self.rewritten(handles))
+        rewritten = np.where(is_lost, index, self.rewritten(handles))
         cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
-        return cells[: 1 << self.new.of_index], slot_exhausted_error
+        return cells[: self.new.INDEX_COUNT], is_lost

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.handles import EntityArray
 from ..tables.buffers import read_only
 from .cell_types import TEXTS, bits, cell_type
-from .documents import Document, SnapshotContent, json_text, state_key
+from .documents import Document, SnapshotContent, json_text, plain_component, state_key
 from .entity_table import EntityTable
 from .field_migration import tensors_of
 from .row_checks import check_cells
@@ -84,15 +84,8 @@ def given_field(text: str, key: str) -> Document:
     default: Any = {"object": None, "str": "", "bytes": [], "bool": False}.get(kind.base, 0)
     if kind.shape:
         default = np.full(kind.shape, default).tolist()
-    return {
-        "type": text,
-        "default": default,
-        "cold": False,
-        "split": False,
-        "unit": "",
-        "given": True,
-        "key": key,
-    }
+    plain = {"cold": False, "split": False, "unit": "", "given": True}
+    return {"type": text, "default": default, "key": key, **plain}
 
 
 def created_owners(entities: EntityTable, component: str, entity: ArrayLike) -> EntityArray:
@@ -119,19 +112,8 @@ def new_component(
     if owners is not None:
         nexts, previous = chained(owners, np.arange(count), count)
         columns = {"entity": owners, "next": nexts, "previous": previous}
-    doc: Document = {
-        "module": module,
-        "in": "managers",
-        "owner": "none" if owners is None else "entity",
-        "instances": "many",
-        "lookup": "hash",
-        "destroy": "manual",
-        "ids": False,
-        "partition": "",
-        "hierarchy": "",
-        "cold": "inline",
-        "fields": {},
-    }
+    owner = "none" if owners is None else "entity"
+    doc = plain_component(module, "hash", "manual", owner=owner, instances="many", fields={})
     arrays = {f"{module}.{name}": column for name, column in columns.items()}
     with_component = replace(
         saved,
@@ -296,8 +278,7 @@ class Snapshot:
     @property
     def version(self) -> int:
         """The `version` that the world's schema had."""
-        version: int = self._schema["version"]
-        return version
+        return int(self._schema["version"])
 
     @property
     def fingerprint(self) -> str:

@@ -26,33 +26,20 @@ from .header import LENGTH_BYTES, Header, header_size, hex_digits, is_pad, parse
 NAMELESS: Final = "<bytes>"
 
 
-class FileBytes:
-    """The bytes of a file, in pieces that follow each other; the header may be left out."""
-
-    def __init__(self, pieces: Iterable[tuple[int, memoryview]]) -> None:
-        self._starts, self._pieces = zip(*pieces, strict=True)
-
-    def bytes(self, start: int, end: int) -> memoryview:
-        """Return the bytes from one place in the file up to another, not copied: as far as they
-        lie in one piece, as those of every tensor do. O(log pieces)."""
-        number = bisect_right(self._starts, start) - 1
-        piece: memoryview = self._pieces[number]
-        at = start - self._starts[number]
-        return piece[at : at + end - start]
-
-
 class SnapshotFile:
     """A file that was read or mapped, and whose header is right.
 
     Arrays are views of its bytes; writing to them never changes the file on the disk.
     """
 
-    def __init__(self, name: str, content: FileBytes, header: Header) -> None:
+    def __init__(self, name: str, pieces: Iterable[tuple[int, memoryview]], header: Header) -> None:
+        """`pieces`: the file's bytes and their offsets, one piece behind the other; the header may
+        be left out."""
         self.name = name
         """The file's name, or `<bytes>`: every message begins with it."""
         self.metadata: Mapping[str, str] = header.metadata
         """`fingerprint`, `schema` and `state` among them."""
-        self._content = content
+        self._starts, self._pieces = zip(*pieces, strict=True)
         self._header = header
         entries = header.entries
         self.arrays: dict[str, NDArray[Any]] = {
@@ -91,7 +78,7 @@ class SnapshotFile:
         before = self._spans[first - 1][1] if first else 0
         if before > start or last - first > len(filled):
             return None
-        data = self._content.bytes(start, end)
+        data = self._bytes(start, end)
         if len(data) < size or data.readonly:
             return None
         # two arrays: numpy makes the first one the base of all views, and no other's
@@ -101,7 +88,7 @@ class SnapshotFile:
         """Refuse a file in which a checksum is wrong, or padding is not zero; O(bytes)."""
         checksums = self._header.checksums
         for tensor in self._header.entries:
-            data = self._content.bytes(*self._span(tensor))
+            data = self._bytes(*self._span(tensor))
             if is_pad(tensor):
                 if np.frombuffer(data, np.uint8).any():
                     refuse(self.name, "padding is not zero", tensor)
@@ -115,10 +102,17 @@ class SnapshotFile:
         if entry.start == entry.end:
             return np.empty(entry.shape, dtype)
         count = (entry.end - entry.start) // dtype.itemsize
-        data = self._content.bytes(*self._span(tensor))
+        data = self._bytes(*self._span(tensor))
         flat = np.frombuffer(data, entry.dtype, count)
         flat = flat.astype(dtype, copy=not flat.flags.aligned)
         return flat.reshape(entry.shape)
+
+    def _bytes(self, start: int, end: int) -> memoryview:
+        """Return the bytes from one place in the file up to another, not copied: as far as they
+        lie in one piece, as those of every tensor do. O(log pieces)."""
+        number = bisect_right(self._starts, start) - 1
+        piece: memoryview = self._pieces[number]
+        return piece[start - self._starts[number] : end - self._starts[number]]
 
     def _span(self, tensor: str) -> tuple[int, int]:
         """Return a tensor's first byte in the file, and the first one behind it."""
@@ -145,7 +139,7 @@ def read_snapshot(source: Any, /, *, map_pages: bool = False) -> SnapshotFile:
         source = source.read()
     content = memoryview(source).cast("B").toreadonly()
     header = _header(lambda start, end: content[start:end], len(content), NAMELESS)
-    return SnapshotFile(NAMELESS, FileBytes([(0, content)]), header)
+    return SnapshotFile(NAMELESS, [(0, content)], header)
 
 
 def _read_path(path: str, map_pages: bool) -> SnapshotFile:
@@ -158,10 +152,8 @@ def _read_path(path: str, map_pages: bool) -> SnapshotFile:
         header = _header(lambda start, end: file.read(end - start), nbytes, name)
         if map_pages:
             pages = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
-            content = FileBytes([(0, pages)])
-        else:
-            content = FileBytes(_read_pieces(file, header, nbytes, name))
-    return SnapshotFile(name, content, header)
+            return SnapshotFile(name, [(0, pages)], header)
+        return SnapshotFile(name, _read_pieces(file, header, nbytes, name), header)
 
 
 def _read_pieces(

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from importlib import resources
 from typing import Any, ClassVar, TypeVar
 
 from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
+from ..base.provenance import Provenance, WorldState, package_provenance
 from ..entities.entity_manager import EntityManagerBase
 from ..managers.manager import BaseManager, Manager
 from ..tables.columns import Rows, field_of
 from ..tables.placement import locked_error
 from . import serialisation
 from .attributes import encoded_attributes, load_attributes, saved_attributes, without_attributes
-from .chunk_serialisation import chunk_serialiser
+from .chunk_serialisation import chunk_serialisers
 from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,
     ATTRIBUTES,
+    OTHERS,
     WORLD,
     Codecs,
     Document,
@@ -53,12 +58,10 @@ class WorldLoader:
     codecs: Codecs
     file: SnapshotFile | None
     """The file in whose bytes columns lie if it has the layout of buffers; else they are copied."""
-    trusts_maps: bool
-    """True if the file's maps are trusted; otherwise they are built anew."""
     is_mapped: bool
     """True if maps are pages of the file, too."""
-    checks_fit: bool
-    """True if rows are refused that are not valid where they are, by other rows or cells."""
+    is_verified: bool
+    """True if it was checked: mapped or verified, the file's maps are trusted, else built anew."""
     EXTRAS: ClassVar[Sequence[str]] = ("_rng",)
     """Arrays that managers may have beside their columns and maps."""
 
@@ -71,13 +74,12 @@ class WorldLoader:
                 self._load_manager(module, manager)
         except CapacityError as error:
             saved.refuse(str(error))
-        chunked = chunk_serialiser(world)
-        if chunked is not None:
+        for chunked in chunk_serialisers(world):
             chunked.load(saved, self.codecs)
         for name in world.GROUPS:
             for member in getattr(world, name)._members.values():
                 member.data._n_grouped = saved.state["groups"][name]
-        if self.checks_fit:
+        if self.is_verified or self.file is None:  # rows may not fit other rows or cells
             for tensor, row, why in _misfits(world):
                 saved.refuse(why, tensor, row)
         world.load_json_state(saved.state.get(WORLD, {}))
@@ -105,7 +107,7 @@ class WorldLoader:
             numbers = {"n": state[f"n_{name}"], "version": 0}
             self._load_rows(f"{module}.{name}", module, part, numbers)
         extras = {}
-        for name in (*self.EXTRAS, *(["_map"] if self.trusts_maps else [])):
+        for name in (*self.EXTRAS, *(["_map"] if self.is_mapped or self.is_verified else [])):
             cells = self.saved.arrays.get(f"{module}.{name}")
             if cells is not None:
                 extras[name] = cells if self.is_mapped else cells.copy()
@@ -180,6 +182,22 @@ def plan_of(
     return plan
 
 
+def provenance_of(world: SavedWorld, package: str) -> Provenance:
+    """Return what a world of a package came from; O(bytes of the world and of its package)."""
+    digest = sha256()
+    plan_of(world, {OTHERS: None}, verify=False).write_to(digest.update)
+    # where the world has none of these, a user may have set anything
+    numbers = (getattr(world, name, None) for name in ("seed", "tick"))
+    seed, tick = (number if type(number) is int else None for number in numbers)
+    state: WorldState = {
+        "fingerprint": world.FINGERPRINT,
+        "seed": seed,
+        "tick": tick,
+        "digest": digest.hexdigest(),
+    }
+    return {**package_provenance(resources.files(sys.modules[package]), package), "world": state}
+
+
 def _misfits(world: SavedWorld) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
@@ -222,9 +240,8 @@ def load(
         saved,
         known,
         file if is_same else None,
-        trusts_maps=mmap or verified,
         is_mapped=mmap,
-        checks_fit=verified or not is_same,
+        is_verified=verified,
     ).fill(world)
     load_attributes(world, saved, known)
     return world

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,11 @@ def match_schemas(
     loads without.
     """
     names = SchemaMatch(saved, schema, renames, drop)
-    names.targets = _targets(names)
+    for kind in ("components", "enums"):
+        renamed = renames.get(kind, {})
+        for name in saved.schema[kind]:
+            if now := name if name in schema[kind] else renamed.get(name):
+                names.targets[name] = now
     for name, doc in saved.schema["components"].items():
         _match_component(names, SavedComponent(saved, name, doc))
     for now, old in names.components.items():
@@ -113,17 +117,6 @@ def match_schemas(
     return names
 
 
-def _targets(names: SchemaMatch) -> dict[str, str]:
-    targets: dict[str, str] = {}
-    for kind in ("components", "enums"):
-        renamed = names.renames.get(kind, {})
-        for name in names.saved.schema[kind]:
-            new_name = name if name in names.schema[kind] else renamed.get(name)
-            if new_name:
-                targets[name] = new_name
-    return targets
-
-
 def _match_component(names: SchemaMatch, old: SavedComponent) -> None:
     now = names.targets.get(old.name, "")
     if now in names.schema["components"]:
@@ -138,9 +131,7 @@ def _match_component(names: SchemaMatch, old: SavedComponent) -> None:
     is_removed = old.name in names.renames.get("components", {})
     if old.count and not is_removed and old.module not in names.drop:
         before, after = names.saved.schema["components"], names.schema["components"]
-        keeping = _renamed(
-            names, "components", old.name, before, after, lambda doc: [*doc["fields"]]
-        )
+        keeping = _renamed(names, "components", old.name, before, after)
         names.unknown[old.module] = RemovedName(keeping)
 
 
@@ -180,7 +171,7 @@ def _match_fields(names: SchemaMatch, now: str, old: SavedComponent) -> None:
             differs = differing(old.stored(name), old.default_of(name))
             if not differs[slice(None) if old.used is None else old.used].any():
                 continue
-            keeping = _renamed(names, "fields", name, old.fields, present, itemgetter("type"), now)
+            keeping = _renamed(names, "fields", name, old.fields, present, now)
             names.unknown[f"{old.module}.{name}"] = RemovedName(keeping)
 
 
@@ -205,7 +196,7 @@ def _match_members(names: SchemaMatch, now: str, old: SavedComponent) -> None:
         if (was.base, was.target) == (is_.base, is_.target):
             for member, cell in _lost_members(old, former, change):
                 before, after, target = was.members, is_.members, is_.target
-                keeping = _renamed(names, "members", member, before, after, int, target)
+                keeping = _renamed(names, "members", member, before, after, target)
                 removed = RemovedName(keeping, cell)
                 names.unknown.setdefault(f"{target}.{member}", removed)
 
@@ -232,13 +223,20 @@ def _rows_with(number: int, cells: NDArray[Any], is_of_flags: bool) -> NDArray[n
     return np.asarray(is_member.any(axis=tuple(range(1, is_member.ndim))))
 
 
+_TRAITS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "components": lambda doc: [*doc["fields"]],
+    "fields": itemgetter("type"),
+    "members": int,
+}
+"""Traits that stay when a name is changed, by kind."""
+
+
 def _renamed(
     names: SchemaMatch,
     kind: str,
     name: str,
     old: Mapping[str, Any],
     new: Mapping[str, Any],
-    trait: Callable[[Any], Any],
     owner: str = "",
 ) -> str:
     """Return the change of the schemas for a renamed name, and its place: the only new name with
@@ -247,6 +245,7 @@ def _renamed(
     start = f"{owner}." if owner else ""
     renames = names.renames.get(kind, {}).items()
     known = {*old, *(now for former, now in renames if former.startswith(start))}
+    trait = _TRAITS[kind]
     wanted = trait(old[name])
     candidates = [
         n for n, candidate in new.items() if n not in known and trait(candidate) == wanted

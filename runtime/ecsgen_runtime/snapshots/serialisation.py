@@ -10,14 +10,8 @@ from ..tables.buffers import round_up_pages, round_up_rows
 from ..tables.columns import Rows
 from ..world.settings import SettingsTable, SettingsWorld
 from ..world.world_base import WorldBase
-from .chunk_serialisation import chunk_serialiser
-from .documents import (
-    SETTINGS,
-    WORLD,
-    Codecs,
-    Document,
-    state_key,
-)
+from .chunk_serialisation import chunk_serialisers
+from .documents import SETTINGS, WORLD, Codecs, Document, state_key
 from .saved_world import SavedWorld
 from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
@@ -46,8 +40,7 @@ def object_columns(world: SavedWorld) -> list[str]:
         for rows in (manager.data, *manager.data.subtables().values())
         for field in rows.saved_objects()
     ]
-    chunked = chunk_serialiser(world)
-    return columns if chunked is None else [*columns, *chunked.object_columns()]
+    return [*columns, *(name for c in chunk_serialisers(world) for name in c.object_columns())]
 
 
 def serialise_tensors(
@@ -68,8 +61,7 @@ def serialise_tensors(
         for name, rows in manager.data.subtables().items():
             yield rows_part(f"{module}.{name}", rows)
             yield from _object_parts(f"{module}.{name}", module, rows, codecs)
-    chunked = chunk_serialiser(world)
-    if chunked is not None:
+    for chunked in chunk_serialisers(world):
         yield from chunked.parts(codecs)
 
 
@@ -104,8 +96,7 @@ def serialise_state(world: SavedWorld, saving: SnapshotFormat) -> Document:
         numbers = {name[1:]: number for name, number in rows.saved_numbers().items()}
         numbers |= {f"n_{name}": part.n for name, part in rows.subtables().items()}
         state[state_key(module)] = numbers | manager.json_state()
-    chunked = chunk_serialiser(world)
-    if chunked is not None:
+    for chunked in chunk_serialisers(world):
         state["archetypes"] = chunked.state()
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
     if notes := world.json_state():

@@ -77,9 +77,9 @@ class SnapshotWorld(SavedWorld):
         Raises:
             StructureLockedError: a callback is running.
         """
-        from .world_provenance import provenance_of_world
+        from .saving import provenance_of
 
-        return provenance_of_world(self, self._schema().__package__ or "")
+        return provenance_of(self, self._schema().__package__ or "")
 
     @classmethod
     def load(

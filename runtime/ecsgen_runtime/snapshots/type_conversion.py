@@ -96,20 +96,6 @@ MemberNames: TypeAlias = Mapping[str, str | None]
 """New names of an enum's members; None for removed ones."""
 
 
-def member_names(old: CellType, new: CellType, renamed: MemberNames) -> dict[str, str | None]:
-    """Return the new names of an enum's members; members that are unknown now are left out.
-
-    `renamed`: former members of the new enum, and what they are called now or None.
-    """
-    names: dict[str, str | None] = {}
-    for name in old.members:
-        if name in new.members:
-            names[name] = name
-        elif name in renamed:
-            names[name] = renamed[name]
-    return names
-
-
 def as_member(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     """Return members as those of the same name; the default, one cell, where they are removed."""
     old, new, names = change
@@ -257,9 +243,10 @@ def change_of(old: CellType, new: CellType, renamed: MemberNames) -> TypeChange:
     """Return the change from one type to another.
 
     `renamed`: former members of the new type's enum, with what they are called now, or None for
-    removed ones.
+    removed ones; of members that are unknown now nothing is said.
     """
-    return TypeChange(old, new, member_names(old, new, renamed))
+    names: MemberNames = {**renamed, **dict(zip(new.members, new.members, strict=True))}
+    return TypeChange(old, new, {name: names[name] for name in old.members if name in names})
 
 
 def verdict(change: TypeChange) -> str:

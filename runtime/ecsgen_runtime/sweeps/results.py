@@ -47,10 +47,14 @@ class RecordedLines(Protocol):
 class Result(NamedTuple):
     """Lines of one run for the table."""
 
-    lines: int
     is_scalars: bool
     """True if the model returned one value for each name, not columns."""
     columns: dict[str, Column]
+
+    @property
+    def lines(self) -> int:
+        """Number of lines."""
+        return 1 if self.is_scalars else max(map(len, self.columns.values()), default=0)
 
 
 def result_of(returned: object, taken: Collection[str]) -> Result:
@@ -82,9 +86,7 @@ def result_of(returned: object, taken: Collection[str]) -> Result:
     if len({*sizes.values()}) > 1:
         different = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise ValueError(f"neither one value each, nor columns of one length: {different}")
-    if mapping is returned and {*sizes.values()} <= {"one value"}:
-        return Result(1, True, columns)
-    return Result(max(map(len, columns.values()), default=0), False, columns)
+    return Result(mapping is returned and {*sizes.values()} <= {"one value"}, columns)
 
 
 def _names(enum: type[Enum], numbers: Column) -> Column:

@@ -325,5 +325,4 @@ def _result(entry: Mapping[str, Any]) -> Result:
         name: np.array([cell] if is_scalars else cell, COLUMN_TYPES[types[name]])
         for name, cell in cells.items()
     }
-    lines = 1 if is_scalars else max(map(len, columns.values()))
-    return Result(lines, is_scalars, columns)
+    return Result(is_scalars, columns)
