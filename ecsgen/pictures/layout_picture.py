@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ecsgen import policies as storage
 from ecsgen.layout.memory_layout import (
@@ -15,13 +16,28 @@ from ecsgen.layout.memory_layout import (
     type_text,
 )
 from ecsgen.model import Component
-from ecsgen.pictures.buffer_strip import COLOURS, GAP, LINE, StripPart, draw_strip
+from ecsgen.model.columns import Column
 from ecsgen.pictures.svg_drawing import Drawing, text_width
 
 ROWS = 256
 """Rows of the buffer in the picture."""
 _WIDTH = 310
 """Width of the panels."""
+COLOURS = {
+    "owner": "#c9e7d0",
+    "hot": "#ffdfba",
+    "links": "#e2d5f5",
+    "ids": "#f8d0dd",
+    "cold": "#cfe3f8",
+    "free": "#f1f3f7",
+    "objects": "#f4eeb0",
+}
+LEFT = 96  # edge of the strip; marks are left of it
+STRIP = 64
+FAN = 44
+LINE = 26
+GAP = 22
+MOST_MARKS = 16
 
 
 def picture(components: Iterable[Component]) -> str:
@@ -94,7 +110,7 @@ def kinds(component: Component) -> dict[str, str]:
     for policy in storage.select_policies(component):
         for column in policy.columns:
             other = "ids" if column.name.startswith("id_") else "links"
-            kind_of[column.name] = "owner" if policy.role == "owner" else other
+            kind_of[column.name] = "owner" if column.name == "entity" else other
     for column in lay_out_component(component).columns:
         kind_of.setdefault(column.name, "cold" if column.is_cold else "hot")
     return kind_of
@@ -153,28 +169,28 @@ class _Panels:
     def cold(self, cold: Layout) -> None:
         title = f"second buffer: {cold.row_bytes} bytes per cold row"
         self.heading(title, "only of instances with a value that is no default")
-        x, y, drawing = self._x, self._y, self._drawing
         for column in cold.columns:
             label, number = f"{column.name}  {type_text(column)}", f"{column.nbytes}"
             wide = max(_WIDTH, round(text_width(label, 12) + text_width(number, 12)) + 40)
-            drawing.box(x, y, wide, 22, COLOURS["cold"])
-            drawing.text(x + 6, y + 15, column.name, "strong", 12)
-            at = x + 6 + text_width(f"{column.name}  ", 12)
-            drawing.text(at, y + 15, type_text(column), size=12)
-            drawing.text(x + wide - 6, y + 15, number, size=12, end=True)
-            y += 22
-        self._y = y + GAP
+            line = self._y + 15
+            self._line(column.name, wide, "cold")
+            at = self._x + 6 + text_width(f"{column.name}  ", 12)
+            self._drawing.text(at, line, type_text(column), size=12)
+            self._drawing.text(self._x + wide - 6, line, number, size=12, end=True)
+        self._y += GAP
 
     def objects(self, names: Sequence[str]) -> None:
         if not names:
             return
         self.heading("beside the buffer: objects", "8 bytes each, a reference")
         for name in names:
-            wide = max(_WIDTH, text_width(name, 12) + 12)
-            self._drawing.box(self._x, self._y, wide, 22, COLOURS["objects"])
-            self._drawing.text(self._x + 6, self._y + 15, name, "strong", 12)
-            self._y += 22
+            self._line(name, max(_WIDTH, text_width(name, 12) + 12), "objects")
         self._y += GAP
+
+    def _line(self, name: str, width: float, kind: str) -> None:
+        self._drawing.box(self._x, self._y, width, 22, COLOURS[kind])
+        self._drawing.text(self._x + 6, self._y + 15, name, "strong", 12)
+        self._y += 22
 
     def growth(self, c: Component, plan: Layout) -> None:
         if not c.reserve:
@@ -212,3 +228,72 @@ def _kind(each: ChunkColumn) -> str:
     if not each.component:
         return "owner"
     return "cold" if each.column.is_cold else "hot"
+
+
+@dataclass(frozen=True, slots=True)
+class StripPart:
+    """A column of the buffer: its name, position, size and kind."""
+
+    name: str
+    column: Column
+    first: int  # its first byte
+    nbytes: int
+    kind: str
+
+
+def draw_strip(
+    drawing: Drawing, parts: Sequence[StripPart], size: int, mark: tuple[str, int], top: float
+) -> float:
+    """Draw the strip, the table and lines between them; return the right edge.
+
+    `size`: bytes of the strip; `mark`: unit of the scale beside it, and its bytes.
+    """
+    height = max(7, len(parts)) * LINE
+    step = height / max(1, len(parts))
+    lines = [top + step * k + (step - LINE) / 2 for k in range(len(parts))]
+    drawing.box(LEFT, top, STRIP, height, COLOURS["free"])
+    for part, line in zip(parts, lines, strict=True):
+        colour, y = COLOURS[part.kind], top + part.first / size * height
+        tall = part.nbytes / size * height
+        drawing.box(LEFT, y, STRIP, tall, colour)
+        edge, end = LEFT + STRIP, LEFT + STRIP + FAN
+        fan = [(edge, y), (end, line + 2), (end, line + LINE - 2), (edge, y + tall)]
+        drawing.shape(fan, colour)
+    _marks(drawing, size, mark, top, height)
+    return _table(drawing, parts, lines, top)
+
+
+def _marks(drawing: Drawing, size: int, mark: tuple[str, int], top: float, height: float) -> None:
+    """Draw a scale of pages or KiB with at most MOST_MARKS marks."""
+    name, nbytes = mark
+    count = -(-size // nbytes)
+    every = -(-count // MOST_MARKS)
+    drawing.text(LEFT - 12, top - 8, name, "muted", 11, end=True)
+    for number in range(0, count, every):
+        y = top + height * number * nbytes / size
+        drawing.line(LEFT - 8, y, LEFT, y)
+        drawing.text(LEFT - 12, y + 10, str(number), "muted", 11, end=True)
+
+
+def _table(
+    drawing: Drawing, parts: Sequence[StripPart], lines: Sequence[float], top: float
+) -> float:
+    """Write one line per column; return the right edge."""
+    rows = []
+    for part in parts:
+        column = part.column
+        kinds = [part.kind, *(tag for tag in column.tags if tag not in ("hot", "cold"))]
+        numbers = f"{column.nbytes}", f"{part.first:,}"
+        rows.append((part.name, type_text(column), *numbers, ", ".join(kinds)))
+    heads = ("column", "type", "bytes/row", "first byte", "kind")
+    x = LEFT + STRIP + FAN + 8.0
+    for k, head in enumerate(heads):
+        wide = max(text_width(words) for words in (head, *(row[k] for row in rows)))
+        is_number = k in (2, 3)
+        drawing.text(x + wide if is_number else x, top - 8, head, "muted", 13, end=is_number)
+        for row, y in zip(rows, lines, strict=True):
+            style = "strong" if k == 0 else ""
+            at = x + wide if is_number else x
+            drawing.text(at, y + LINE - 9, row[k], style, end=is_number)
+        x += wide + GAP
+    return x - GAP

@@ -49,10 +49,5 @@ def max_rows(component: Component) -> int:
 
 def select_policies(component: Component) -> tuple[Policy, ...]:
     """Return the policies that apply to a component, in their order."""
-    selected = [p for p in list_policies() if p.applies(component) and not p.is_default]
-    taken = {policy.role for policy in selected}
-    defaults = [
-        p for p in list_policies() if p.is_default and p.role not in taken and p.applies(component)
-    ]
-    chosen = sorted([*selected, *defaults], key=lambda policy: (policy.order, policy.name))
+    chosen = [policy for policy in list_policies() if policy.applies(component)]
     return tuple(replace(p, **p.sharded_overrides) if component.is_sharded else p for p in chosen)

@@ -28,7 +28,6 @@ def _changes_axes(old: Document, new: Document) -> bool:
 
 CELLS = Policy(
     name="cells",
-    role="placement",
     applies=lambda c: c.grid is not None,
     order=0,
     manager_base="GridManager",

@@ -12,14 +12,13 @@ def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
         yield "capacity", "growth"
 
 
-DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambda c: True)
+DOUBLING = Policy(name="doubling", applies=lambda c: not c.reserve)
 """growth: double: a full buffer is replaced by one of at least twice the size."""
 
 
 RESERVED = Policy(
     name="reserved",
     find_conflicts=_conflicts,
-    role="growth",
     applies=lambda c: bool(c.reserve),
     order=60,
     rows_base="ReservedRows",

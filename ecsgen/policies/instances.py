@@ -6,9 +6,7 @@ from ecsgen.policies.policy import Loss, Methods, Policy
 
 ONE = Policy(
     name="one",
-    role="instances",
-    is_default=True,
-    applies=lambda c: c.owner == "entity" and c.lookup != "direct",
+    applies=lambda c: (c.owner, c.instances) == ("entity", "one") and c.lookup != "direct",
     order=20,
     manager_base="MappedOne",
     raises=("DuplicateInstanceError: the entity has an instance already.",),
@@ -31,7 +29,6 @@ def _lists(component: Component) -> str:
 
 MANY = Policy(
     name="many",
-    role="instances",
     applies=lambda c: c.instances == "many",
     order=9,  # before the map, whose `remove` is for one instance
     manager_base="Many",

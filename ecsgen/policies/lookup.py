@@ -4,7 +4,6 @@ from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction, for_one
 
 SPARSE = Policy(
     name="sparse",
-    role="map",
     applies=lambda c: c.owner == "entity" and c.lookup == "sparse",
     order=10,
     manager_base="Sparse",
@@ -39,7 +38,6 @@ SPARSE = Policy(
 
 HASH = Policy(
     name="hash",
-    role="map",
     applies=lambda c: c.owner == "entity" and c.lookup == "hash",
     order=10,
     manager_base="Hash",

@@ -8,9 +8,7 @@ from ecsgen.policies.policy import Fault, Loss, Methods, Policy, is_owned
 
 OWNED = Policy(
     name="owned",
-    role="owner",
-    is_default=True,
-    applies=lambda c: c.grid is None,
+    applies=lambda c: c.owner == "entity" and c.grid is None,
     order=5,
     manager_base="Owned",
     rows_base="OwnedRows",
@@ -69,7 +67,6 @@ UNOWNED = Policy(
     name="unowned",
     find_conflicts=_conflicts,
     find_faults=_faults,
-    role="owner",
     applies=lambda c: c.owner == "none" and c.grid is None,
     order=5,
     manager_base="Unowned",

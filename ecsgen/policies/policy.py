@@ -13,9 +13,6 @@ from pydantic.fields import FieldInfo
 from ecsgen.model import BaseType, Component, Field, FieldType
 from ecsgen.model.columns import Column
 
-Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
-"""Of the policies with a role, at most one applies to a component."""
-
 StepText: TypeAlias = str | Callable[[Component], str]
 """Statements, or a function that returns them for a component."""
 
@@ -92,10 +89,7 @@ class ComponentFeature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(ComponentFeature):
-    """One storage policy: a feature with columns, or with code for the steps of changes.
-
-    `applies` of a default is True if the component needs a policy of its role.
-    """
+    """One storage policy: a feature with columns, or with code for the steps of changes."""
 
     keys: tuple[Key[Any], ...] = ()
     """Keys that the policy adds to the language of schemas."""
@@ -103,9 +97,7 @@ class Policy(ComponentFeature):
     """Yield pairs of keys in a component's document that contradict each other."""
     find_faults: Callable[[Any], Iterable[Fault]] = lambda spec: ()
     """Yield other errors in the document: E401, or E402 for a key without effect."""
-    role: Role = ""
-    is_default: bool = False
-    """True if the policy applies when no other policy of its role does."""
+
     columns: tuple[Column, ...] = ()
     step_code: Mapping[str, StepText] = field(default_factory=dict)
     """Code by step; see `steps`."""
@@ -194,8 +186,7 @@ class Key(Generic[T]):
     of: Literal["component", "field"] = "component"
     adjective: str = ""
     """A word for fields with the key, if it is not the name."""
-    off_text: str = ""
-    """Words of a diagnostic for the key when it is off."""
+
     reject: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
     """Return the refusal of the key for a component's document, a field's document and its type."""
     refusal: str = ""

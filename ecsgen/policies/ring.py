@@ -15,7 +15,6 @@ KEY: Final[Key[int]] = Key(
     off=0,
     help="The most instances: creating more removes the oldest first, as any removal does. "
     "Creating more than that at once: `CapacityError`.",
-    off_text="no ring",
 )
 
 

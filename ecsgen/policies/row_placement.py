@@ -58,9 +58,7 @@ def _close_behind(bound: str, part: str, leave: str = "") -> str:
 
 PACKED = Policy(
     name="packed",
-    role="placement",
-    is_default=True,
-    applies=lambda c: True,
+    applies=lambda c: not (c.grid or c.partition or c.group or c.lookup == "direct"),
     order=0,
     manager_base="Packed",
     step_code={
@@ -123,7 +121,6 @@ def _faults(spec: Any) -> Iterable[Fault]:
 PARTITION = Policy(
     name="partition",
     find_faults=_faults,
-    role="placement",
     applies=lambda c: bool(c.partition),
     order=0,
     manager_base="Partition",
@@ -152,7 +149,6 @@ PARTITION = Policy(
 
 GROUPED = Policy(
     name="grouped",
-    role="placement",
     applies=lambda c: bool(c.group),
     order=0,
     manager_base="GroupMember",
@@ -206,7 +202,6 @@ def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
 DIRECT = Policy(
     name="direct",
     find_conflicts=_conflicts,
-    role="placement",
     applies=lambda c: c.lookup == "direct",
     order=0,
     manager_base="Direct",

@@ -64,10 +64,11 @@ def test_calls_are_of_steps_that_there_are() -> None:
     assert not any(unknown.values()), unknown
 
 
-def test_a_role_has_one_default_at_most() -> None:
-    defaults = [policy.role for policy in policies.list_policies() if policy.is_default]
-    assert "" not in defaults
-    assert len(set(defaults)) == len(defaults)
+def test_rows_have_one_place(project: Project) -> None:
+    for component, _ in managed(project):
+        names = {policy.name for policy in policies.select_policies(component)}
+        places = names & {"packed", "partition", "grouped", "direct", "cells"}
+        assert len(places) == 1, component.name
 
 
 def test_keys_mean_the_same_in_files() -> None:
