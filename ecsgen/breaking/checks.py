@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Final
 
 from ecsgen_runtime.snapshots.cell_types import cell_type
@@ -31,6 +32,7 @@ from ecsgen.policies.unique import KEY as UNIQUE
 
 _TYPE: Final = re.compile(r"\b\w+\b(?!:)")
 """A word that is not the name of an argument."""
+_TYPE_OF: Final = itemgetter("type")
 _TAKES: Final = "takes ({}), and took ({})"
 _RETURNS: Final = "returns {}, and returned {}"
 _SPLIT: Final = {"split": ("one column", "a column for each element")}
@@ -91,7 +93,7 @@ def _compare_members(diff: Comparison, old_name: str, name: str) -> None:
     old_enum = diff.old.saved["enums"][old_name]
     old, new = old_enum["members"], diff.new.saved["enums"][name]["members"]
     former, gone_from = diff.new.history.members_of(name), diff.marks.enum(name, "values")
-    parts = NamedParts(old, new, former, quote(name), gone_from, int.__eq__)
+    parts = NamedParts(old, new, former, quote(name), gone_from, int)
 
     def mark_of(member: str) -> Mark:
         return diff.marks.enum(name, f"values.{member}")
@@ -113,7 +115,7 @@ def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
     old = diff.old.saved["components"][old_name]
     new = diff.new.saved["components"][name]
     former, gone_from = diff.new.history.fields_of(name), diff.marks.component(name, "fields")
-    parts = NamedParts(old["fields"], new["fields"], former, quote(name), gone_from, _have_one_type)
+    parts = NamedParts(old["fields"], new["fields"], former, quote(name), gone_from, _TYPE_OF)
     what = f"the field {{}} of {quote(old_name)}"
     kinds = _SPLIT | _COLD if "indirect" in (old["cold"], new["cold"]) else _SPLIT
     _compare_parts(diff, parts, what, name, partial(diff.marks.field, name), kinds)
@@ -123,16 +125,12 @@ def _compare_settings(diff: Comparison) -> None:
     old, new = (version.saved.get(SETTINGS, {}) for version in (diff.old, diff.new))
     former, gone_from = diff.new.history.fields_of(SETTINGS), diff.marks.world(SETTINGS)
     removed = f"{SETTINGS}."
-    parts = NamedParts(old, new, former, "the world", gone_from, _have_one_type, removed)
+    parts = NamedParts(old, new, former, "the world", gone_from, _TYPE_OF, removed)
 
     def mark_of(setting: str) -> Mark:
         return diff.marks.world(f"{SETTINGS}.{setting}")
 
     _compare_parts(diff, parts, "the setting {}", SETTINGS, mark_of)
-
-
-def _have_one_type(old: Document, new: Document) -> bool:
-    return bool(old["type"] == new["type"])
 
 
 def _compare_parts(
@@ -209,18 +207,13 @@ def _compare_components(diff: Comparison) -> None:
     old, new = diff.old.saved["components"], diff.new.saved["components"]
     former = diff.new.history.components
     gone_from = diff.marks.written("removed") or diff.marks.nowhere
-    parts = NamedParts(
-        old, new, former, "the world", gone_from, lambda a, b: [*a["fields"]] == [*b["fields"]]
-    )
+    parts = NamedParts(old, new, former, "the world", gone_from, lambda part: [*part["fields"]])
     for name, was in old.items():
         what = f"the component {quote(name)}"
         if new_name := parts.follow(diff, what, name, diff.marks.component):
             _compare_policies(diff, new_name, was, new[new_name])
             _compare_fields(diff, name, new_name)
             _compare_calls(diff, name, new_name)
-
-
-OFF: Final = {key.name: key.off_text for key in list_keys("component")}
 
 
 def _compare_policies(diff: Comparison, name: str, old: Document, new: Document) -> None:
@@ -272,8 +265,8 @@ def _key_text(key: str, component: Document) -> str:
     if key == "on":
         most = f" and 'capacity: {value}'" if value else ""
         return "no 'on'" if value is None else f"'on'{most}"
-    if not value and key in OFF:
-        return OFF[key]
+    if not value and any(key == added.name for added in list_keys("component")):
+        return f"no {key}"
     if key == "partition":
         return f"'partition: {{start: {value}}}'" if value else "'partition: off'"
     if key == "hierarchy":
@@ -325,11 +318,25 @@ def _compare_tables(
         _compare_texts(diff, what, "is '{}', and was '{}'", columns, new[name], marks)
 
 
-_MEMBERS: Final[Sequence[tuple[Callable[[Component], bool], str, str]]] = (
-    (lambda c: c.space is not None, "has no space: near and wrap are gone", "fields"),
-    (lambda c: bool(c.settings), "reads no settings: its own are gone", "kernels"),
+_PUT_BACK: Final = "put it back, or change the code"
+_PARTS: Final = (
+    *(
+        (
+            hook,
+            f"has '{hook}: false', and had '{hook}: true': no on_{hook} any more",
+            (hook, "destroy"),
+            f"go back to '{hook}: true'",
+        )
+        for hook in ("release", "add")
+    ),
+    ("network", "has no network: links_of is gone", ("network",), _PUT_BACK),
+    ("space", "has no space: near and wrap are gone", ("fields", "kernels"), _PUT_BACK),
+    ("settings", "reads no settings: its own are gone", ("kernels", "fields"), _PUT_BACK),
 )
-"""Parts of managers that schemas ask for, what is said where they are gone, and at which key."""
+"""Parts of managers that schemas ask for, what is said where they are gone, at which keys, and what
+to do."""
+_PARTS_OF_GRIDS: Final = ("space", "settings")
+"""Parts that cells have in other ways."""
 
 
 def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
@@ -338,32 +345,21 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
         return
     old, new = diff.old.project.by_name[old_name], diff.new.project.by_name[name]
     _compare_indexes(diff, old, new)
-    has_manager = diff.new.saved["components"][name]["in"] == "managers"
-    for hook in ("release", "add"):
-        if getattr(old, hook) and not getattr(new, hook) and has_manager:
-            title, mark = quote(name), diff.marks.component(name, hook, "destroy")
-            message = f"{title} has '{hook}: false', and had '{hook}: true': no on_{hook} any more"
-            diff.add("E953", message, mark, f"go back to '{hook}: true'")
-    if has_manager:
+    if diff.new.saved["components"][name]["in"] == "managers":
         _compare_networks(diff, old, new)
         _compare_collections(diff, old, new)
-        for has, why, key in _MEMBERS:
-            if has(old) and not has(new) and new.grid is None:
-                mark = diff.marks.component(name, key, "kernels", "fields")
-                hint = "put it back, or change the code"
-                diff.add("E953", f"{quote(name)} {why}", mark, hint)
-    for what, change_text, key, was, is_ in (
-        ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
-        (
-            "reduction",
-            _RETURNS,
-            "reductions",
-            _result_types(old.reductions),
-            _result_types(new.reductions),
-        ),
+        for part, why, keys, hint in _PARTS:
+            is_gone = getattr(old, part) and not getattr(new, part)
+            if is_gone and not (new.grid and part in _PARTS_OF_GRIDS):
+                diff.add("E953", f"{quote(name)} {why}", diff.marks.component(name, *keys), hint)
+    kernels = _kernels_of(old.kernels), _kernels_of(new.kernels)
+    reductions = _result_types(old.reductions), _result_types(new.reductions)
+    for what, change_text, texts in (
+        ("kernel", _TAKES, kernels),
+        ("reduction", _RETURNS, reductions),
     ):
-        marks = {method: diff.marks.method(name, method, key) for method in was}
-        _compare_texts(diff, f"the {what} {{}} of {quote(name)}", change_text, was, is_, marks)
+        marks = {method: diff.marks.method(name, method, f"{what}s") for method in texts[0]}
+        _compare_texts(diff, f"the {what} {{}} of {quote(name)}", change_text, *texts, marks)
     for kernel in _lost_rows(old.kernels, new.kernels):
         mark = diff.marks.method(name, kernel, "kernels")
         diff.changed(f"the kernel {quote(kernel)} of {quote(name)} takes no 'rows' any more", mark)
@@ -409,21 +405,17 @@ def _collects(component: Component) -> bool:
 
 
 def _compare_networks(diff: Comparison, old: Component, new: Component) -> None:
-    """Report a network that is gone (E953), or has other ends or another direction (E952)."""
-    title, mark = quote(new.name), diff.marks.component(new.name, "network")
-    if old.network is not None and new.network is None:
-        message = f"{title} has no network: links_of is gone"
-        diff.add("E953", message, mark, "put it back, or change the code")
-    elif old.network is not None and new.network is not None:
-        former = diff.new.history.fields_of(new.name)
-        names = {field.name for field in new.fields} | {"entity"}
-        ends = [find_present_name(end, names, former) for end in old.network.ends]
-        is_same = ends == [*new.network.ends] or (
-            new.network.is_mutual and {*ends} == {*new.network.ends}
-        )
-        if not is_same or old.network.is_mutual != new.network.is_mutual:
-            message = f"the network of {title} has other ends, or leads another way"
-            diff.changed(message, mark)
+    """Report a network that has other ends or another direction."""
+    if old.network is None or new.network is None:
+        return
+    former = diff.new.history.fields_of(new.name)
+    names = {field.name for field in new.fields} | {"entity"}
+    was = [find_present_name(end, names, former) for end in old.network.ends]
+    ends, is_mutual = new.network.ends, new.network.is_mutual
+    is_same = {*was} == {*ends} if is_mutual else was == [*ends]
+    if not is_same or old.network.is_mutual != is_mutual:
+        message = f"the network of {quote(new.name)} has other ends, or leads another way"
+        diff.changed(message, diff.marks.component(new.name, "network"))
 
 
 def _compare_texts(
@@ -456,14 +448,13 @@ def _compare_lists(
 ) -> None:
     """Report lists of components that are gone; with `code`, components that are gone from one."""
     for name, members in old.items():
+        title, mark = f"{what} {quote(name)}", diff.marks.world(f"{key}.{name}")
         if name not in new:
-            diff.gone(f"{what} {quote(name)}", diff.marks.world(key))
+            diff.gone(title, diff.marks.world(key))
             continue
-        present = (diff.components.get(member) for member in members)
-        for member in present:
-            if member is not None and member not in new[name]:
-                message = f"{what} {quote(name)} has no {quote(member)} any more"
-                mark = diff.marks.world(f"{key}.{name}")
+        for member in filter(None, map(diff.components.get, members)):
+            if member not in new[name]:
+                message = f"{title} has no {quote(member)} any more"
                 diff.add(code, message, mark, "put it back, or change the code that uses it")
 
 
@@ -573,10 +564,10 @@ def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
 def _result_types(reductions: Iterable[Reduction]) -> dict[str, str]:
     types = {}
     for reduction in reductions:
-        is_float = reduction.function in FLOAT_REDUCTIONS or (
-            reduction.function != "count" and reduction.program.value.type.is_float
-        )
-        shape = () if reduction.function == "count" else reduction.program.value.type.shape
-        sizes = f"[{', '.join(map(str, shape))}]" if shape else ""
+        is_float, sizes = reduction.function in FLOAT_REDUCTIONS, ""
+        if reduction.function != "count":
+            of = reduction.program.value.type
+            is_float |= of.is_float
+            sizes = f"[{', '.join(map(str, of.shape))}]" if of.shape else ""
         types[reduction.name] = ("float" if is_float else "int") + sizes
     return types

@@ -137,8 +137,8 @@ class NamedParts:
     owner: str
     """Where `removed` could list them."""
     gone_from: Mark
-    are_alike: Callable[[Any, Any], bool]
-    """True for an old and a new part that may be the same."""
+    trait: Callable[[Any], object]
+    """Returns a trait that an old part and a new one have in common if they may be the same."""
     prefix: str = ""
     """Text before their names in `removed`."""
 
@@ -160,12 +160,9 @@ class NamedParts:
         return new_name or ""
 
     def _candidate(self, name: str) -> str:
-        """Return the probable new name of an old one, or the empty string.
-
-        Candidates are new and have no former name: the only one for which `are_alike` holds, or
-        else the closest in spelling.
-        """
-        known = {*self.old, *self.former.values()}
+        """Return the probable new name of an old one, or the empty string. Candidates are new and
+        have no former name: the only one with the same trait, or else the closest in spelling."""
+        known, trait = {*self.old, *self.former.values()}, self.trait(self.old[name])
         added = [other for other in self.new if other not in known]
-        alike = [other for other in added if self.are_alike(self.old[name], self.new[other])]
+        alike = [other for other in added if self.trait(self.new[other]) == trait]
         return alike[0] if len(alike) == 1 else closest(name, alike or added)

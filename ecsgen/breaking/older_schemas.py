@@ -26,11 +26,8 @@ LAST_COMMIT = f"{GIT}HEAD"
 
 
 def default_source(options: Options) -> str:
-    """Return the default source to compare with: the last commit.
-
-    Raises:
-        UsageError: the folders of the schemas are in no git repository.
-    """
+    """Return the default source to compare with: the last commit. Raises UsageError if the folders
+    of the schemas are in no git repository."""
     wanted = "--against DIR, git:REV or SNAPSHOT says what to compare with"
     folders = [root for root in options.schemas if not root.is_package]
     if not folders:
@@ -44,13 +41,9 @@ def default_source(options: Options) -> str:
 
 
 def older_side(source: str, options: Options, diagnostics: Diagnostics) -> SchemaVersion | None:
-    """Return the older version; None if its schemas have errors, which are reported.
-
-    `source`: a folder, `git:REV` for the schema folders at that revision, or a snapshot's path.
-
-    Raises:
-        UsageError: the source does not exist, or the file is not a snapshot.
-    """
+    """Return the older version; None if its schemas have errors, which are reported. `source`: a
+    folder, `git:REV` for the schema folders at that revision, or a snapshot's path. Raises
+    UsageError for a source that does not exist, and a file that is not a snapshot."""
     if source.startswith(GIT):
         project = _at_revision(source.removeprefix(GIT), options, diagnostics)
     elif not source:  # a variable of a script that is not set, say
@@ -108,11 +101,8 @@ def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
     """Yield the schema files below a folder as of a revision, sorted by path.
 
     Nothing is fetched: objects that a partial clone lacks count as missing. Files that are too
-    large for schemas are not read.
-
-    Raises:
-        UsageError: git is not installed, the revision is unknown or lacks the folder, or a file
-            cannot be read.
+    large for schemas are not read. Raises UsageError if git is not installed, if the revision is
+    unknown or lacks the folder, or a file cannot be read.
     """
     if not revision or revision.startswith("-"):
         raise UsageError(f"{revision!r} is no revision of git")
@@ -125,36 +115,33 @@ def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
     blobs = _blobs(top, tree, inside, revision)
     if not blobs:
         raise UsageError(f"there are no schemas in {inside} at {revision}")
-    contents = _contents(top, blobs, revision)
+    sizes = _ask(top, "--batch-check", blobs, revision)
+    small = {path: name for path, name in blobs.items() if sizes[path][0] <= MAX_BYTES}
+    contents = _ask(top, "--batch", small, revision)
     with TemporaryDirectory(prefix="ecsgen-") as scratch:
         yield [
             SchemaFile(
-                _written(Path(scratch, f"{number}.yaml"), content),
+                _written(Path(scratch, f"{number}.yaml"), *contents.get(path, sizes[path])),
                 f"git:{revision}:{path}",
                 root.source(os.path.relpath(path, inside).replace(os.sep, "/")),
             )
-            for number, (path, content) in enumerate(contents.items())
+            for number, path in enumerate(blobs)
         ]
 
 
 def top_of(root: SchemaRoot) -> Path:
-    """Return the top folder of the repository that contains, or contained, a folder.
-
-    Raises:
-        UsageError: there is no repository, or git is not installed.
-    """
+    """Return the top folder of the repository that contains, or contained, a folder. Raises
+    UsageError if there is none, or git is not installed."""
     # the folder may have been removed since
     nearest = next(folder for folder in (root.path, *root.path.parents) if folder.is_dir())
     top = _git(nearest, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(top.rstrip(b"\n")))
 
 
-def _written(file: Path, content: bytes | None) -> Path:
-    """Write a file and return it; None makes it too large, so that reading it reports E202."""
-    with file.open("wb") as stream:
-        stream.write(content or b"")
-        if content is None:
-            stream.truncate(MAX_BYTES + 1)
+def _written(file: Path, size: int, content: bytes) -> Path:
+    """Write a file and return it; one without its content is too large: reading it reports E202."""
+    file.write_bytes(content)
+    os.truncate(file, min(size, MAX_BYTES + 1))
     return file
 
 
@@ -178,13 +165,6 @@ def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
         if mode in _REGULAR_MODES and path.endswith(SUFFIXES):
             objects[path] = name
     return dict(sorted(objects.items()))
-
-
-def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
-    sizes = _ask(top, "--batch-check", blobs, revision)
-    small = {path: blobs[path] for path, (size, _) in sizes.items() if size <= MAX_BYTES}
-    contents = _ask(top, "--batch", small, revision)
-    return {path: contents[path][1] if path in small else None for path in blobs}
 
 
 def _ask(
