@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class Api:
             "edit": edit,
             "saves": edit and save_folder is not None,
             "maps": self._points.maps_json(),
-            "series": self.series.names,
+            "series": [*self.series.sources],
             "settings": settings,
             "view": asdict(view),
             "index_bits": self._finder.index_bits,
@@ -198,11 +199,8 @@ class Api:
     def _settings_json(self) -> Json:
         """Return the world's settings by name; none of a world without."""
         settings = self._settings
-        if settings is None:
-            return {}
-        return {
-            info.name: json_value(getattr(settings, info.name), info) for info in settings.FIELDS
-        }
+        fields = () if settings is None else settings.FIELDS
+        return {info.name: json_value(getattr(settings, info.name), info) for info in fields}
 
     async def _change_settings(self, request: Request) -> Json:
         if self._loop.step is None:
@@ -234,10 +232,9 @@ class Api:
     async def _series_of(self, request: Request) -> Json:
         parameters = request.query_params
         since = number(parameters, "since", 0) if "since" in parameters else -1
-        names = [name for name in parameters.get("names", "").split(",") if name]
-        if "names" in parameters:
-            return await self.series.named(names, since)
-        return await self.series.records(since)
+        if "names" not in parameters:
+            return await self.series.records(since)
+        return await self.series.named([*filter(None, parameters["names"].split(","))], since)
 
     async def _map_points(self, request: Request, map: str) -> Response:
         parameters = request.query_params
@@ -246,16 +243,9 @@ class Api:
         layer = number(parameters, "layer", 0) if "layer" in parameters else None
         conditions = self._queries.get(map)
         entities = None if conditions is None else await self._finder.living(conditions)
-
-        def packed() -> list[memoryview]:
-            time = self._loop.time_json()
-            return pack(
-                self._points.layer(
-                    map, wanted, time, entities=entities, has_ids=has_ids, layer=layer
-                )
-            )
-
-        return bytes_response(await self._ask(packed))
+        draw = partial(self._points.layer, entities=entities, has_ids=has_ids, layer=layer)
+        packed = await self._ask(lambda: pack(draw(map, wanted, self._loop.time_json())))
+        return bytes_response(packed)
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._archetypes_now))
@@ -295,10 +285,7 @@ class Api:
         entities = await self._finder.living(Conditions(**parts))
         wanted = entities[window.rows]
         having, labels = await self._ask(
-            lambda: (
-                [reader.find(wanted) != NIL for reader in self._owned],
-                self._labels.of(wanted),
-            )
+            lambda: ([s.find(wanted) != NIL for s in self._owned], self._labels.of(wanted))
         )
         names = np.array([reader.name for reader in self._owned], np.object_)
         table = np.array(having, np.bool_).reshape(len(names), len(wanted))
@@ -336,11 +323,9 @@ class Api:
 
     async def _change_row(self, request: Request, component: ComponentReader, entity: int) -> Json:
         body = await body_of(request)
-
-        def write(reader: ManagerReader, row: int) -> None:
-            reader.write_row(row, given_fields(body, reader.field))
-
-        return await self._after_row(component, entity, write)
+        return await self._after_row(
+            component, entity, lambda s, row: s.write_row(row, given_fields(body, s.field))
+        )
 
     async def _destroy_row(self, request: Request, component: ComponentReader, entity: int) -> Json:
         def destroy(reader: ManagerReader, row: int) -> None:

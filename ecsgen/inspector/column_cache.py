@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerReader
+from ecsgen.inspector.component_readers import OWNER, ComponentReader
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
 
 PIECE: Final = 2 << 20
@@ -74,30 +74,16 @@ class ColumnCache:
     async def column(
         self, reader: ComponentReader, name: str, *, is_fresh: bool = False
     ) -> CachedColumn:
-        """Return a copy of a component's owners or of a field's cells.
-
-        `is_fresh`: as they are now, if one tick can copy them.
-        """
+        """Return a copy of a component's owners or of a field's cells. `is_fresh`: as they are now,
+        if one tick can copy them."""
         return await self.of(
             ColumnSource(
                 (reader.name, name),
                 lambda: (reader.version, reader.n),
                 lambda rows: reader.column(name, rows),
                 lambda: reader.step(name, PIECE),
-                is_lasting=name == OWNER,
+                is_lasting=name not in reader.field,
                 is_fresh=is_fresh,
-            )
-        )
-
-    async def links(self, reader: ManagerReader, name: str) -> CachedColumn:
-        """Return a copy of a column of rows: `parent`."""
-        data, column = reader.manager.data, f"_{name}_column"
-        return await self.of(
-            ColumnSource(
-                (reader.name, f"·{name}"),
-                lambda: (reader.version, reader.n),
-                lambda rows: getattr(data, column)[: data.n][rows].copy(),
-                lambda: PIECE // 4,
             )
         )
 

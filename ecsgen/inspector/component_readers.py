@@ -35,9 +35,11 @@ _Run: TypeAlias = tuple[Any, Any, Rows, Rows]
 class ComponentReader(ABC):
     """Reads and edits one component: its rows, their cells and their owners."""
 
-    def __init__(self, name: str, title: str, kind: Any) -> None:
+    def __init__(self, name: str, title: str, kind: Any, holder: Any) -> None:
+        """`holder`: the manager, or the archetypes."""
         self.name = name
         self.title = title
+        self._holder = holder
         self.fields: tuple[FieldInfo, ...] = kind.FIELDS
         self.field = {field.name: field for field in self.fields}
         self.owner = "entity"
@@ -52,9 +54,9 @@ class ComponentReader(ABC):
         """Cells along each axis if rows are cells of a grid."""
 
     @property
-    @abstractmethod
     def version(self) -> int:
         """Number of structural changes."""
+        return int(self._holder.version)
 
     @property
     @abstractmethod
@@ -62,9 +64,9 @@ class ComponentReader(ABC):
         """Number of rows, holes included."""
 
     @property
-    @abstractmethod
     def used(self) -> int:
         """Number of rows in use."""
+        return self.n
 
     @property
     @abstractmethod
@@ -109,13 +111,13 @@ class ComponentReader(ABC):
         """Return where the columns lie, as JSON."""
 
     def column(self, name: str, rows: Rows) -> NDArray[Any]:
-        """Return the owners or the cells of a field."""
+        """Return the owners, the cells of a field, or links to rows: `parent`."""
         return self.owners(rows) if name == OWNER else self.cells(name, rows)
 
     def step(self, name: str, nbytes: int) -> int:
         """Return the number of rows of a column that a tick may copy: about `nbytes`."""
-        width = 8
-        if name != OWNER:
+        width = 8 if name == OWNER else 4
+        if name in self.field:
             field = self.field[name]
             size = 8 if field.dtype is None else field.dtype.itemsize
             width = max(1, size * prod(field.shape))
@@ -133,7 +135,8 @@ class ManagerReader(ComponentReader):
         self.manager: Any = manager
         self.space: Any = getattr(manager, "_SPACE", None)
         """Fields and axes of positions (`SpaceLayout`), if rows have some."""
-        super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
+        title = manager.data.MANAGER.removesuffix("Manager")
+        super().__init__(name, title, type(manager), manager)
         self.has_holes = hasattr(manager.data, "present")
         self.is_list = bool(manager.ALLOWS_MANY)
         self.is_tree = hasattr(manager, "set_parent")
@@ -141,10 +144,6 @@ class ManagerReader(ComponentReader):
             self.owner = "_id" if "id" in self.field else "id"
         if hasattr(manager, "grid"):
             self.grid = [*manager.grid.shape]
-
-    @property
-    def version(self) -> int:
-        return int(self.manager.version)
 
     @property
     def n(self) -> int:
@@ -159,12 +158,19 @@ class ManagerReader(ComponentReader):
         return int(self.manager.capacity), int(self.manager.nbytes)
 
     def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        owners: NDArray[np.uint64]
         if self.owner == "entity":
-            entities: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
-            return entities
-        numbers = row_numbers(rows, self.n)
-        ids: NDArray[np.uint64] = self.manager.id_of_many(numbers)
-        return ids
+            owners = self.manager.data.entity[rows].copy()
+        else:
+            owners = self.manager.id_of_many(row_numbers(rows, self.n))
+        return owners
+
+    def column(self, name: str, rows: Rows) -> NDArray[Any]:
+        if name == OWNER or name in self.field:
+            return super().column(name, rows)
+        data = self.manager.data
+        links: NDArray[np.uint32] = getattr(data, f"_{name}_column")[: data.n][rows].copy()
+        return links
 
     def cells(self, field: str, rows: Rows) -> NDArray[Any]:
         info, data = self.field[field], self.manager.data
@@ -253,16 +259,12 @@ class ChunkReader(ComponentReader):
     def __init__(self, name: str, store: Any, row: type[Any]) -> None:
         self._number: int = store.number_of(row)
         self.part: Any = store.table.parts[self._number]
-        super().__init__(name, row.__name__, self.part)
+        super().__init__(name, row.__name__, self.part, store)
         self.store = store
         self.row = row
         self._found: tuple[Rows | None, int, int, list[_Run]] = None, -1, 0, []
         """The last rows, the version at which they were found, their number and their runs: all
         columns of an answer have the same rows."""
-
-    @property
-    def version(self) -> int:
-        return int(self.store.version)
 
     def _archetypes(self) -> list[Any]:
         return [each for each in self.store.table.archetypes if each.has(self._number)]
@@ -272,43 +274,36 @@ class ChunkReader(ComponentReader):
         return sum(archetype.n for archetype in self._archetypes())
 
     @property
-    def used(self) -> int:
-        return self.n
-
-    @property
     def room(self) -> tuple[int, int]:
         rows = sum(len(each.chunks) * each.capacity for each in self._archetypes())
         return rows, rows * sum(column.nbytes for column in self.part.LAYOUT)
 
     def owners(self, rows: Rows) -> NDArray[np.uint64]:
-        return self._gathered(lambda archetype: 0, rows, np.dtype(np.uint64), ())
+        return self._gathered(None, rows)
 
     def cells(self, field: str, rows: Rows) -> NDArray[Any]:
         info = self.field[field]
         names = [column.name for column in self.part.LAYOUT]
         wanted = [field] if field in names else split_names(field, info.shape)
-        return joined([self._part(info, names.index(name), rows) for name in wanted], info)
+        parts = [self._gathered(names.index(name), rows) for name in wanted]
+        return joined([*map(type_names, parts)] if info.dtype is None else parts, info)
 
-    def _part(self, info: FieldInfo, index: int, rows: Rows) -> NDArray[Any]:
-        column = self.part.LAYOUT[index]
-
-        def number(archetype: Any) -> int:
-            return int(archetype.layout.starts[self._number]) + index
-
-        cells = self._gathered(number, rows, column.dtype, column.shape)
-        return type_names(cells) if info.dtype is None else cells
-
-    def _gathered(
-        self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
-    ) -> NDArray[Any]:
-        """Return a column's cells of rows, counted over all archetypes; O(rows + chunks)."""
+    def _gathered(self, column: int | None, rows: Rows) -> NDArray[Any]:
+        """Return cells of rows, counted over all archetypes; O(rows + chunks). `column`: its number
+        among those of the component, None for the entities."""
         known, version, count, runs = self._found
         if known is not rows or version != self.version:
             count, runs = self._find_runs(rows)
             self._found = rows, self.version, count, runs
-        cells = np.empty((count, *shape), dtype)
+        if column is None:
+            cells = np.empty(count, np.uint64)
+        else:
+            info = self.part.LAYOUT[column]
+            cells = np.empty((count, *info.shape), info.dtype)
         for archetype, chunk, inside, places in runs:
-            cells[places] = chunk_columns(chunk)[column(archetype)][inside]
+            first = archetype.layout.starts[self._number]
+            number = 0 if column is None else first + column
+            cells[places] = chunk_columns(chunk)[number][inside]
         return cells
 
     def _find_runs(self, rows: Rows) -> tuple[int, list[_Run]]:
@@ -376,6 +371,15 @@ class ChunkReader(ComponentReader):
 def row_numbers(rows: Rows, n: int) -> NDArray[np.intp]:
     """Return rows as numbers; `n`: the number of all rows."""
     return np.arange(*rows.indices(n)) if isinstance(rows, slice) else rows
+
+
+def positions(wanted: NDArray[Any], among: NDArray[Any]) -> NDArray[np.intp]:
+    """Return where each value first stands among others, their number where it does not."""
+    if not len(among):
+        return np.zeros(wanted.shape, np.intp)
+    order = among.argsort(kind="stable")
+    places = order[among[order].searchsorted(wanted).clip(max=len(among) - 1)]
+    return np.where(among[places] == wanted, places, len(among))
 
 
 def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import PIECE, ColumnCache, ColumnSource, sorted_rows
-from ecsgen.inspector.component_readers import OWNER, ComponentReader, InspectedWorld
+from ecsgen.inspector.component_readers import OWNER, ComponentReader, InspectedWorld, positions
 
 
 class Conditions(NamedTuple):
@@ -40,10 +40,8 @@ class EntityFinder:
         self._mask = np.uint64((1 << self.index_bits) - 1)
 
     async def find(self, wanted: Conditions) -> NDArray[np.uint64]:
-        """Return the live entities that fulfil conditions, in the order of a query.
-
-        By rows of the smallest component that they must have, without one by index.
-        """
+        """Return the live entities that fulfil conditions, in the order of a query. By rows of the
+        smallest component that they must have, without one by index."""
         handles = (await self._handles()).cells
         owners = {}
         for name in {*wanted.all, *wanted.any, *wanted.none}:
@@ -68,23 +66,15 @@ class EntityFinder:
     ) -> NDArray[np.uint64]:
         """Return entities sorted by a component's cells; entities without it come last."""
         count = min(len(owners), len(cells))
-        order = owners[:count].argsort(kind="stable")  # of several instances, the first one counts
-        known = owners[order]
-        position = known.searchsorted(entities)
-        here = (position < count).nonzero()[0]
-        here = here[known[position[here]] == entities[here]]
-        row = np.zeros(len(entities), np.intp)
-        row[here] = order[position[here]]
-        is_without = np.ones(len(entities), np.bool_)
-        is_without[here] = False
-        order = here[sorted_rows(cells[row[here]], desc)]
-        return entities.take(np.concatenate([order, is_without.nonzero()[0]]))
+        rows = positions(entities, owners[:count])  # of several instances, the first one counts
+        is_there = rows < count
+        here = np.flatnonzero(is_there)
+        order = here[sorted_rows(cells[rows[here]], desc)]
+        return entities.take(np.concatenate([order, np.flatnonzero(~is_there)]))
 
     async def _handles(self) -> Any:
-        """Return a copy of the handles of all slots.
-
-        The slot of an entity is its index, or of a foreign entity the one that it got here.
-        """
+        """Return a copy of the handles of all slots. The slot of an entity is its index, or of a
+        foreign entity the one that it got here."""
         entities = self._entities
 
         def state() -> tuple[Any, int]:
@@ -158,13 +148,9 @@ class EntityFinder:
 
     def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         """Return the slots of entities, -1 for dead ones; O(slots log slots) with shards."""
-        if self.shard_bits:  # the slot of a foreign entity is not its index
-            order = handles.argsort(kind="stable")  # mostly in order
-            places = handles[order].searchsorted(entities).clip(max=len(handles) - 1)
-            slots = order[places] if len(handles) else places
-        else:
-            slots = self._index(entities)
-            slots[slots >= len(handles)] = -1
+        # with shards the slot of a foreign entity is not its index
+        slots = positions(entities, handles) if self.shard_bits else self._index(entities)
+        slots[slots >= len(handles)] = -1
         if len(handles):
             slots[(handles[slots] != entities) | (entities == 0)] = -1
         return slots

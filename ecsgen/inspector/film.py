@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,6 @@ from ecsgen.inspector.view import Scene
 _KINDS: Final = (".html", ".gif", ".mp4", "")
 _FASTEST: Final = 1000
 """Maximum of pictures a second."""
-_RANGES: Final = ("color_range", "size_range")
 
 
 class Film:
@@ -49,10 +48,8 @@ class Film:
         called, with `rate` pictures a second; a name without an end is a folder for PNGs
         (`00000.png` and so on), which is made if need be.
 
-        Raises:
-            ValueError: another end, or no such rate; or pictures of a world in which nothing has
-                a place.
-            ImportError: pillow (pictures) or imageio-ffmpeg (MP4) is not installed.
+        Raises ValueError for another end, for no such rate, and for pictures of a world in which
+        nothing has a place; ImportError without pillow (pictures) or imageio-ffmpeg (MP4).
         """
         file, kind = Path(path), kind_of(path)
         if not 0 < rate <= _FASTEST:
@@ -82,8 +79,7 @@ class Film:
         )
 
     def _pictures(self, width: int, height: int) -> Iterator[Any]:
-        for scene in _with_common_heads(self._scenes):
-            yield paint(scene, width, height)
+        return (paint(scene, width, height) for scene in _with_common_heads(self._scenes))
 
     def _save_mp4(self, file: Path, width: int, height: int, rate: float) -> None:
         try:
@@ -111,24 +107,19 @@ def kind_of(path: str | PathLike[str]) -> str:
 
 def _with_common_heads(scenes: Sequence[Scene]) -> list[Scene]:
     """Return scenes whose bounds and scales are those of all together."""
-    points = _common([scene.points for scene in scenes])
-    cells = _common([scene.cells for scene in scenes])
-    return [s._replace(points=p, cells=c) for s, p, c in zip(scenes, points, cells, strict=True)]
+    layers = _common([s.points for s in scenes]), _common([s.cells for s in scenes])
+    return [s._replace(points=p, cells=c) for s, p, c in zip(scenes, *layers, strict=True)]
 
 
 def _common(layers: Sequence[Layer | None]) -> list[Layer | None]:
     filled = [layer.head for layer in layers if layer is not None and layer.head["n"]]
     if not filled:
         return [*layers]
-    both: dict[str, Json] = {"bounds": [_hull(ends) for ends in _by_axis(filled)]}
-    for name in _RANGES:
-        if name in filled[0]:
-            both[name] = _hull([head[name] for head in filled])
+    axes = zip(*(head["bounds"] for head in filled), strict=True)
+    both: dict[str, Json] = {"bounds": [*map(_hull, axes)]}
+    for name in {"color_range", "size_range"} & filled[0].keys():
+        both[name] = _hull([head[name] for head in filled])
     return [None if layer is None else Layer(layer.head | both, layer.columns) for layer in layers]
-
-
-def _by_axis(heads: Sequence[Mapping[str, Json]]) -> Iterator[tuple[list[float], ...]]:
-    return zip(*(head["bounds"] for head in heads), strict=True)
 
 
 def _hull(ends: Sequence[list[float]]) -> list[float]:

@@ -19,7 +19,7 @@ from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.film import Film
 from ecsgen.inspector.picture import png
 from ecsgen.inspector.run_loop import RunLoop, Step
-from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
+from ecsgen.inspector.server import HOST, Server
 from ecsgen.inspector.tick_queue import TickQueue
 from ecsgen.inspector.view import View
 
@@ -61,12 +61,9 @@ class Inspector(AbstractContextManager["Inspector", None]):
         """When the last request was answered."""
         self._is_closed = False
         self._show(world)
-        pages = page_files()
-        app = application(
-            pages, self._api.paths, lambda path, request: self._api.answer(path, request)
+        self._server = Server(
+            self._api.paths, lambda path, request: self._api.answer(path, request), token, port
         )
-        unauthorized = pages["unauthorized.html"]
-        self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
         """URL of the page with the token, which gives access to the world."""
 
@@ -105,11 +102,8 @@ class Inspector(AbstractContextManager["Inspector", None]):
     def run(self) -> int:
         """Step as the page says, and tick in between; return the number of steps done.
 
-        Ends with Ctrl-C, `close`, or the page's Stop. It is paused at first.
-
-        Raises:
-            ValueError: there is no `step`.
-            Exception: an error of the last step, which the page has shown.
+        Ends with Ctrl-C, `close`, or the page's Stop. It is paused at first. ValueError without a
+        `step`; an error of the last step, which the page has shown, is raised again.
         """
         loop = self._loop
         if loop.step is None:
@@ -135,11 +129,9 @@ class Inspector(AbstractContextManager["Inspector", None]):
         return loop.total - before
 
     def picture(self, width: int, height: int) -> bytes:
-        """Return a PNG of the map as it is now, drawn without a browser.
+        """Return a PNG of the map as it is now, drawn without a browser, by Pillow.
 
-        Raises:
-            ValueError: nothing in the world has a place, or the size is no picture's.
-            ImportError: Pillow is not installed.
+        ValueError if nothing in the world has a place, or the size is no picture's.
         """
         return png(self._api.camera.take(self._loop.time_json()), width, height)
 
@@ -147,11 +139,8 @@ class Inspector(AbstractContextManager["Inspector", None]):
         """Do `steps` steps, and return the film: what the view shows now and after every `every`.
 
         The page is answered in between. A film holds its columns: some 16 bytes for each point of
-        each picture.
-
-        Raises:
-            ValueError: there is no `step`, or a number is out of range.
-            Exception: an error of the last step.
+        each picture. ValueError without a `step`, and for numbers out of range; an error of the
+        last step is raised again.
         """
         loop = self._loop
         if not self.has_step:
@@ -230,20 +219,18 @@ def serve(
     """Serve a page that shows a world, on this machine alone, and return its inspector.
 
     `port`: 0 for any free one. `token`: secret of requests, by default 32 random bytes.
-    `edit`: whether the page may change the world, and save it under new names in `save_folder`,
-    if there is one. `block`: print the URL, and tick
-    until Ctrl-C; otherwise call the inspector's `tick` once a frame.
+    `edit`: whether the page may change the world, and save it under new names in `save_folder`, if
+    there is one. `block`: print the URL, and tick until Ctrl-C; otherwise call the inspector's
+    `tick` once a frame.
 
     `step`: a function, or a method of the world, that the inspector's `run` calls with `args`;
     with `block` that is done at once. `make`: a function that returns a new world, or
     `(world, step)`, for the page's Reset; its parameters with defaults are fields of the page.
     `view`: what the page opens with, and what pictures and films show.
 
-    Raises:
-        TypeError: `world` is not a world, `view` no View, `step` cannot be called with `args`, or
-            `make` without arguments.
-        ValueError: the token is empty, or not printable ASCII; the view has an unknown name.
-        OSError: the port is taken.
+    Raises TypeError if `world` is not a world, `view` no View, or `step` cannot be called with
+    `args` or `make` without arguments; ValueError for a token that is empty or not printable ASCII,
+    and unknown names in the view; OSError if the port is taken.
     """
     if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
         raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")

@@ -86,7 +86,7 @@ def _encoded(value: Any) -> Any:
 
 def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
     if cells.ndim == 1:
-        return [convert(cell) for cell in cells.tolist()]
+        return [*map(convert, cells.tolist())]
     return [_nested(part, convert) for part in cells]
 
 
@@ -99,11 +99,8 @@ def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
 
 
 def given_fields(body: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
-    """Return the fields in the body of a request as arguments of setters.
-
-    Raises:
-        ValueError: the body is not an object, or has an unknown field or an invalid value.
-    """
+    """Return the fields in the body of a request as arguments of setters. ValueError for what is no
+    object, for an unknown field and for an invalid value."""
     if not isinstance(body, dict):
         raise ValueError("wanted a JSON object of fields")
     for name in body:
@@ -125,7 +122,10 @@ def given_value(value: Json, field: FieldInfo) -> Any:
     if field.enum is not None:
         return _member(field.enum, value, field.name)
     if field.type.startswith("bytes"):
-        return _bytes(value, field.name)
+        try:
+            return bytes.fromhex(value)
+        except ValueError:
+            raise ValueError(f"{field.name}: wanted bytes as hexadecimal digits") from None
     if field.dtype.kind == "f" and value in _WORDS:
         return float(value)
     if field.dtype.kind in "iu" and _INTEGER.fullmatch(value):
@@ -141,10 +141,8 @@ def _timedelta(value: Any, field: FieldInfo) -> Any:
         if match is None or not any(match.groups()[1:]):
             raise ValueError(f"{field.name}: {value[:100]!r} is no timedelta such as 'PT1.5S'")
         sign, *numbers = match.groups()
-        seconds = sum(
-            Fraction(number or 0) * size
-            for number, size in zip(numbers, (86_400, 3600, 60, 1), strict=True)
-        )
+        parts = zip(numbers, (86_400, 3600, 60, 1), strict=True)
+        seconds = sum(Fraction(number or 0) * size for number, size in parts)
         count = (-seconds if sign else seconds) * _PER_SECOND[field.type[10:-1]]
         if count.denominator != 1:
             raise ValueError(f"{field.name}: {value[:100]!r} is not exact in {field.type}")
@@ -163,10 +161,3 @@ def _member(enum: type[IntEnum | IntFlag], text: str, name: str) -> int:
     if "|" in text and not issubclass(enum, IntFlag):
         raise ValueError(f"{name}: {enum.__name__} has no flags, so wanted one member")
     return number
-
-
-def _bytes(text: str, name: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise ValueError(f"{name}: wanted bytes as hexadecimal digits") from None

@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.json_values import Json
 from ecsgen.inspector.tick_queue import RequestError
-
-if TYPE_CHECKING:
-    from ecsgen_runtime.world.world_base import WorldBase
 
 _SPAN: Final = 1.0
 """Seconds that are measured together."""
@@ -22,13 +19,11 @@ _LOOKED_AT: Final = 5.0
 
 
 class KernelTimes:
-    """Measures a world's kernels, unless the program checks or measures them itself.
-
-    All methods are called between steps, on the world's thread.
-    """
+    """Measures a world's kernels, unless the program checks or measures them itself. All methods
+    are called between steps, on the world's thread."""
 
     def __init__(self, world: InspectedWorld) -> None:
-        self._world = world
+        self._world: Any = world
         self._texts: Any = None
         """The schemas, once they have been asked for."""
         self._open: ExitStack | None = None
@@ -38,13 +33,15 @@ class KernelTimes:
         """The lines of the last whole second."""
 
     async def answer(self, ask: Callable[[Callable[[], Json]], Awaitable[Json]]) -> Json:
-        """Return the lines of the last second; at first, of what there is of it.
+        """Return the lines of the last second; at first, of what there is of it. RequestError 404
+        if the package's schemas are not at hand, or it is timed already."""
+        try:
+            if self._texts is None:
+                from ecsgen.checked.methods import package_folder, schemas_in
 
-        Raises:
-            RequestError: 404 if the package's schemas are not at hand, or it is timed already.
-        """
-        if self._texts is None:
-            self._texts = await asyncio.to_thread(_schemas_of, self._world)
+                self._texts = await asyncio.to_thread(schemas_in, package_folder(self._world))
+        except (ImportError, OSError, TypeError, ValueError) as error:
+            raise RequestError(404, f"there are no times: {error}") from None
         return await ask(self._as_json)
 
     def _as_json(self) -> Json:
@@ -77,21 +74,10 @@ class KernelTimes:
 
         opened = ExitStack()
         try:
-            self._times = opened.enter_context(
-                timing(cast("WorldBase", self._world), self._texts, Times(), self.end)
-            )
+            self._times = opened.enter_context(timing(self._world, self._texts, Times(), self.end))
         except RuntimeError as error:  # the program measures it already
             raise RequestError(404, f"there are no times: {error}") from None
         self._open, self._begun = opened, monotonic()
 
     def _lines(self) -> Json:
         return [line._asdict() for line in self._times.table()]
-
-
-def _schemas_of(world: InspectedWorld) -> Any:
-    try:
-        from ecsgen.checked.methods import schemas_of
-
-        return schemas_of(cast("WorldBase", world), None)
-    except (ImportError, OSError, TypeError, ValueError) as error:
-        raise RequestError(404, f"there are no times: {error}") from None

@@ -18,9 +18,7 @@ _FIELDS: Final = ("name", "label")
 
 class Labels:
     """The fields that label entities: of several that an entity has, the first that says something.
-
-    All fields `name` come before all fields `label`.
-    """
+    All fields `name` come before all fields `label`."""
 
     def __init__(self, readers: Mapping[str, ComponentReader], chosen: str | None = None) -> None:
         fields = _FIELDS if chosen is None else (chosen, *_FIELDS)

@@ -51,12 +51,8 @@ def png(scene: Scene, width: int, height: int) -> bytes:
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite is drawn nowhere
 def paint(scene: Scene, width: int, height: int) -> Any:
-    """Return a picture of a scene's map, with its legend if there is room.
-
-    Raises:
-        ValueError: there is no map, or no such size.
-        ImportError: Pillow is not installed.
-    """
+    """Return a picture of a scene's map, with its legend if there is room. ValueError for no map,
+    or no such size; ImportError without Pillow."""
     try:
         from PIL import Image, ImageDraw
     except ModuleNotFoundError:
@@ -77,15 +73,13 @@ def paint(scene: Scene, width: int, height: int) -> Any:
         if frame.is_hexagonal:
             picture.paste(Image.fromarray(_hexagons(scene.cells, frame, size)))
         else:
-            left, top, right, bottom = (round(end) for end in frame.box)
+            left, top, right, bottom = map(round, frame.box)
             cells = Image.fromarray(_cells_as_rows(scene.cells))
-            picture.paste(
-                cells.resize((right - left, bottom - top), Image.Resampling.NEAREST), (left, top)
-            )
+            cells = cells.resize((right - left, bottom - top), Image.Resampling.NEAREST)
+            picture.paste(cells, (left, top))
     draw.polygon(frame.border, outline=(200, 205, 212))
-    if scene.points is not None and LINKS in scene.points.columns:
-        _draw_links(draw, scene.points.columns[LINKS], frame)
     if scene.points is not None:
+        _draw_links(draw, scene.points, frame)
         _draw_points(draw, scene.points, frame, ink)
     small = picture.reduce(_OVERSAMPLED)
     if not strip:
@@ -97,10 +91,8 @@ def paint(scene: Scene, width: int, height: int) -> Any:
 
 
 class _Frame:
-    """Where the bounds are in a picture: fitted, with the same scale on both axes.
-
-    Hexagons, a unit across, stand upright, so that a step up leads half a unit to the right.
-    """
+    """Where the bounds are in a picture: fitted, with the same scale on both axes. Hexagons, a unit
+    across, stand upright, so that a step up leads half a unit to the right."""
 
     def __init__(self, head: dict[str, Json], size: tuple[int, int]) -> None:
         self.is_hexagonal = head.get("hood") == HEXAGONAL
@@ -169,13 +161,8 @@ def _draw_points(draw: Any, layer: Layer, frame: _Frame, plain: tuple[int, int, 
         angle = np.arctan2(columns["direction"][1], columns["direction"][0])
         # an arrow head: its tip, and two corners behind
         turns = angle[:, None] + np.array([0.0, 2.45, -2.45])
-        corners = np.stack(
-            [
-                x[:, None] + radius[:, None] * np.cos(turns),
-                y[:, None] - radius[:, None] * np.sin(turns),
-            ],
-            -1,
-        ).reshape(n, 6)
+        ways = radius[:, None] * np.cos(turns), -radius[:, None] * np.sin(turns)
+        corners = np.stack([x[:, None] + ways[0], y[:, None] + ways[1]], -1).reshape(n, 6)
     inks = _inks(layer, plain)
     can_be_seen = np.isfinite(x) & np.isfinite(y) & np.isfinite(radius)
     for row in can_be_seen.nonzero()[0].tolist():
@@ -187,7 +174,8 @@ def _draw_points(draw: Any, layer: Layer, frame: _Frame, plain: tuple[int, int, 
             draw.ellipse((a - r, b - r, a + r, b + r), fill=ink)
 
 
-def _draw_links(draw: Any, ends: NDArray[Any], frame: _Frame) -> None:
+def _draw_links(draw: Any, layer: Layer, frame: _Frame) -> None:
+    ends = layer.columns.get(LINKS, np.empty((2, 0)))
     lines = np.stack(frame.pixels(ends), -1).reshape(-1, 4)
     for line in lines[np.isfinite(lines).all(1)].tolist():
         draw.line(line, fill=_LINK, width=_OVERSAMPLED)

@@ -12,25 +12,29 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.kernels.grids.grid_layout import HEXAGONAL
 from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
 from ecsgen.inspector.component_readers import (
+    OWNER,
     ComponentReader,
     InspectedWorld,
     ManagerReader,
     Rows,
+    positions,
 )
 from ecsgen.inspector.entity_finder import Conditions
 from ecsgen.inspector.json_values import Json
-from ecsgen.inspector.map_links import is_network, lines_of, places_of_links, rows_of_ends
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 ROLES: Final = ("color", "size", "direction")
 """Roles that fields are shown in, in the order of their columns."""
 LINKS: Final = "links"
 """Role of a network whose links are lines between points."""
+MOST_LINKS: Final = 10_000
+"""Maximum of links on a map; of more, every second, every third … is shown."""
 
 Cells = NDArray[Any]
 
@@ -98,7 +102,7 @@ class Points:
         self._world = world
         self._places = find_places(readers)
         managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
-        self._networks = {reader.name: reader for reader in managed if is_network(reader)}
+        self._networks = {r.name: r for r in managed if hasattr(r.manager.data, "ENDS")}
         self._queries = {
             name: (next(p for p in conditions.all if p in self._places), conditions)
             for name, conditions in queries.items()
@@ -148,9 +152,7 @@ class Points:
         `wanted`: names of fields by role, and of a network as `links`. `head`: what the layer's
         head says besides. `entities`: those of a query, if they are known. `has_ids`: whether
         entities or ids come last. `layer`: of a grid with three axes, from below; None for all.
-
-        Raises:
-            RequestError: 404 for unknown names, 400 for fields that cannot be shown so.
+        RequestError 404 for unknown names, 400 for fields that cannot be shown so.
         """
         source, conditions, shown = self._shown(name, wanted)
         network = self._network(source, wanted)
@@ -182,10 +184,8 @@ class Points:
 
 
 def first_color(reader: ComponentReader, *, is_grid: bool) -> str | None:
-    """Return the field that colours a map without a choice: the first enum or bool, if any.
-
-    Cells of a grid without one show their first number.
-    """
+    """Return the field that colours a map without a choice: the first enum or bool, if any. Cells
+    of a grid without one show their first number."""
     single = [f for f in reader.fields if not f.shape and f.dtype and f.dtype.kind in "biuf"]
     # references to rows are numbers, and tell nothing
     telling = [f.name for f in single if f.enum is not None or f.type == "bool"]
@@ -317,10 +317,8 @@ def _places_of_members(cells: Cells, field: FieldInfo) -> Cells:
     if cells.dtype.itemsize <= 2 and len(cells) > 1 << 16:  # more than there are numbers
         every = np.arange(1 << 8 * cells.dtype.itemsize)
         return _places_of_members(every, field).take(cells)
-    numbers = np.array([int(member) for member in field.enum.__members__.values()])  # type: ignore[union-attr]
-    order = numbers.argsort(kind="stable")
-    positions = numbers[order].searchsorted(cells).clip(max=len(numbers) - 1)
-    return np.where(numbers[order][positions] == cells, order[positions], len(numbers))
+    members = field.enum.__members__.values()  # type: ignore[union-attr]  # the caller asks
+    return positions(cells, np.array([*map(int, members)]))
 
 
 def _range(cells: Cells) -> Json:
@@ -340,3 +338,44 @@ def _bounds(places: Cells | None, head: Mapping[str, Json]) -> Json:
     return [
         [0, size] if size else _range(line) for line, size in zip(places, head["wrap"], strict=True)
     ]
+
+
+def rows_of_ends(network: ManagerReader, component: ManagerReader) -> tuple[NDArray[np.intp], int]:
+    """Return the rows of a component at both ends of at most MOST_LINKS links, shape (2, k). NIL
+    where there is none; and how many links there are. Called in a tick."""
+    data = network.manager.data
+    n = int(getattr(data, "n_active", data.n))
+    rows: Rows = slice(0, n, max(1, -(-n // MOST_LINKS)))
+    columns = (OWNER if name == "entity" else name for name in data.ENDS)
+    ends = np.concatenate([network.column(name, rows) for name in columns])
+    numbers = component.find(ends)
+    numbers[~network.manager.end_entities.alive_many(ends)] = NIL
+    return numbers.reshape(2, -1), n
+
+
+def places_of_links(numbers: NDArray[np.intp], places: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """Return the places of both ends of links between rows with places, shape (k, 2, axes)."""
+    if not isinstance(rows, slice):
+        numbers = positions(numbers, rows)
+    is_link = (numbers < len(places)).all(0) & (numbers[0] != numbers[1])
+    return places[numbers[:, is_link].T]
+
+
+def lines_of(places: NDArray[Any], wrap: list[float]) -> NDArray[np.float32]:
+    """Return the ends of lines between places of the shape (k, 2, axes), one axis after the other.
+    A link that is shorter across a border becomes two lines, one from each end to the border."""
+    sizes = np.array(wrap)
+    first, second = places[:, 0].astype(np.float64), places[:, 1].astype(np.float64)
+    way = second - first
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wraps = (sizes > 0) & (np.abs(way) > sizes / 2)
+        way -= np.where(wraps, np.copysign(sizes, way), 0.0)
+        # where, from 0 to 1, the way meets the border of each axis that it crosses
+        part = (np.where(way > 0, sizes, 0.0) - first) / way
+    crosses: NDArray[np.bool_] = np.any(wraps, axis=1)
+    stop = np.where(wraps, part, 1.0).min(1, initial=1.0)[:, None]
+    start = np.where(wraps, part, 0.0).max(1, initial=0.0)[:, None]
+    lines = np.stack([first, np.where(crosses[:, None], first + stop * way, second)], 1)
+    beyond = np.stack([second - (1 - start) * way, second], 1)[crosses]
+    ends = np.concatenate([lines, beyond]).reshape(-1, len(wrap))
+    return ends.astype("<f4").T

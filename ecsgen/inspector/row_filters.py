@@ -38,11 +38,8 @@ IN_USE: Final = Filter(OWNER, operator.ne, np.uint64(0))
 
 
 def parse_filter(reader: ComponentReader, text: str) -> Filter:
-    """Return a condition in a request.
-
-    Raises:
-        RequestError: 404 for an unknown field, 400 for what cannot be compared.
-    """
+    """Return a condition in a request. RequestError 404 for an unknown field, 400 for what cannot
+    be compared."""
     parts = _PATTERN.fullmatch(text)
     if parts is None:
         raise RequestError(400, f"where: wanted a condition such as mass>=2, not {text[:100]!r}")

@@ -154,20 +154,18 @@ class Tables:
     async def tree(
         self, reader: ComponentReader, parent: int | None, row: int | None, window: Window
     ) -> Json:
-        """Return the children of a parent in order of attachment, or the roots.
-
-        `row`: the parent's row if it has several, by default its first. Links are copied first.
-        """
+        """Return the children of a parent in order of attachment, or the roots. `row`: the parent's
+        row if it has several, by default its first. Links are copied first."""
         if not isinstance(reader, ManagerReader) or not reader.is_tree:
             raise make_not_found("hierarchy", reader.name)
-        parents = await self._cache.links(reader, "parent")
+        parents = await self._cache.column(reader, "parent")
         counts = await parents.derived("counts", _count_children)
         if parent is None:
             rows = await parents.derived("roots", lambda cells: (cells == NIL).nonzero()[0])
             wanted, n = rows[window.rows], len(rows)
         else:
             above, first = await self._ask(lambda: _first_child(reader, parent, row))
-            nexts = (await self._cache.links(reader, "next_sibling")).cells
+            nexts = (await self._cache.column(reader, "next_sibling")).cells
             wanted = await asyncio.to_thread(_siblings, nexts, first, window)
             n = int(counts[above]) if above < len(counts) else len(wanted)
 
@@ -177,14 +175,9 @@ class Tables:
 
         owners, labels = await self._ask(read)
         nodes = [
-            {
-                reader.owner: str(owner),
-                "row": child,
-                "children": int(counts[child]),
-                "label": label,
-            }
-            for owner, child, label in zip(owners.tolist(), wanted.tolist(), labels, strict=False)
-            if child < len(counts)
+            {reader.owner: str(owner), "row": row, "children": int(counts[row]), "label": label}
+            for owner, row, label in zip(owners.tolist(), wanted.tolist(), labels, strict=False)
+            if row < len(counts)
         ]
         return {"n": n, "start": window.start, "nodes": nodes}
 

@@ -54,7 +54,12 @@ class RunLoop:
             _check_arguments("step", step, self.arguments)
         if make is not None:
             _check_arguments("make", make, {})
-        self._made_with = {} if make is None else _parameters_with_defaults(make)
+        parameters = {} if make is None else inspect.signature(make).parameters
+        self._made_with = {
+            name: parameter.default
+            for name, parameter in parameters.items()
+            if parameter.default is not parameter.empty
+        }
 
     @property
     def fields(self) -> list[str]:
@@ -76,10 +81,8 @@ class RunLoop:
         return 0.0 if self.speed is None else min(0.005, max(0.0, self._due - perf_counter()))
 
     def do_steps(self, end: float = 0.0, is_idle: Callable[[], bool] | None = None) -> None:
-        """Do a step; of a run at full speed, others until a time or while `is_idle`. O(steps).
-
-        An error pauses the run, and is kept.
-        """
+        """Do a step; of a run at full speed, others until a time or while `is_idle`. O(steps). An
+        error pauses the run, and is kept."""
         step, arguments, now = self.step, self.arguments, perf_counter
         assert step is not None
         if not self.is_playing or self.speed is not None:
@@ -114,33 +117,32 @@ class RunLoop:
 
     def time_json(self) -> dict[str, Json]:
         """Return the number of steps done, and the time where the world has one."""
-        return {"step": self.steps, **self._tick_json()}
-
-    def _tick_json(self) -> dict[str, Json]:
         tick = getattr(self.world, "tick", None)
-        return {} if tick is None or callable(tick) else {"tick": int(tick)}
+        return {
+            "step": self.steps,
+            **({} if tick is None or callable(tick) else {"tick": int(tick)}),
+        }
 
     def as_json(self) -> Json:
         """Return the state of the run."""
+        time, error = self.time_json(), self.error
+        choosable = {**self._made_with, **self.arguments}.items()
         return {
             "playing": self.is_playing,
-            "steps": self.steps,
-            **self._tick_json(),
+            "steps": time.pop("step"),
+            **time,
             "speed": self.speed,
-            "error": None if self.error is None else _message(self.error),
+            "error": None if error is None else f"{type(error).__name__}: {error}"[:2000],
             "args": {name: _shown(value) for name, value in self.arguments.items()},
             "make": {name: _shown(value) for name, value in self._made_with.items()},
-            "choices": _choices({**self._made_with, **self.arguments}),
+            "choices": {n: [*type(v).__members__] for n, v in choosable if isinstance(v, Enum)},
             "controls": self.is_controlled,
             "resets": self._make is not None,
         }
 
     def command(self, body: Json) -> InspectedWorld | None:
-        """Do what the page asks for; return a new world if the run is reset.
-
-        Raises:
-            RequestError: 422 with a message for what is refused.
-        """
+        """Do what the page asks for; return a new world if the run is reset. RequestError 422, with
+        a message, for what is refused."""
         if not isinstance(body, dict) or len(body) != 1:
             raise RequestError(422, "wanted one of play, pause, step, reset, speed, args, stop")
         [(name, value)] = body.items()
@@ -208,15 +210,6 @@ class RunLoop:
         )
 
 
-def _message(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:2000]
-
-
-def _choices(values: Mapping[str, Any]) -> dict[str, Json]:
-    """Return the members' names of each value that is of an enum."""
-    return {n: [*type(v).__members__] for n, v in values.items() if isinstance(v, Enum)}
-
-
 def _shown(value: Any) -> Json:
     """Return a value that JSON has; of a member, and of a value of another type, a name."""
     if isinstance(value, Enum):
@@ -243,11 +236,6 @@ def _changed(new_values: Json, present: Mapping[str, Any], what: str) -> dict[st
             raise RequestError(422, f"{name}: wanted {kind.__name__}, not {value!r}"[:500])
         changed[name] = value
     return changed
-
-
-def _parameters_with_defaults(make: Callable[..., Any]) -> dict[str, Any]:
-    parameters = inspect.signature(make).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def _check_arguments(

@@ -40,15 +40,14 @@ def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
     """Return the world in a file, of a package that is written into a folder.
 
     Columns of objects stay empty: no code in the file is run. Without `verify`, cells may be
-    invalid for their fields.
-
-    Raises:
-        UsageError: the file is not a saved world, or does not exist.
+    invalid for their fields. UsageError for what is no saved world, or not there.
     """
     try:
         project, state = _read(file, folder)
         package = _import_package(project, folder)
-        _note_time_and_draws(package.World, state)
+        _save_notes(package.World, state.get(WORLD, {}))
+        for module, kind in package.World.MANAGER_CLASSES.items():
+            _save_notes(kind, state.get(state_key(module), {}))
         try:
             return package.World.load(file, codecs={"*": None}, verify=verify)
         except package.SnapshotError as error:
@@ -87,15 +86,9 @@ def save_beside(world: InspectedWorld, folder: Path, name: str) -> None:
         raise ValueError(f"{name}: {error.strerror or error}") from None
 
 
-def _note_time_and_draws(world: type[Any], state: Document) -> None:
-    """Make the worlds of a class save the time and the random streams of a file, which belong to
-    schedules and kernels that they lack."""
-    _save_notes(world, state.get(WORLD, {}))
-    for module, kind in world.MANAGER_CLASSES.items():
-        _save_notes(kind, state.get(state_key(module), {}))
-
-
 def _save_notes(kind: Any, state: Document) -> None:
+    """Make worlds or managers save the time and the random streams of a file, which belong to
+    schedules and kernels that they lack."""
     notes = {name: state[name] for name in _NOTES if name in state}
     if notes:
         without = kind.json_state
@@ -134,12 +127,12 @@ def _read(file: Path, folder: Path) -> tuple[Project, Document]:
 
 def _refuse_shards(file: str, schema: Any) -> None:
     """Raise UsageError for a shard: its schema is not enough to load it."""
-    entity = schema.get("entity") if isinstance(schema, dict) else None
-    if isinstance(entity, dict) and "shard_bits" in entity:
-        raise UsageError(
-            f"{file} is of a world with `shards`: load it with its package, and show that world, "
-            "as in `ecsgen inspect my_game:load_world`"
-        )
+    match schema:
+        case {"entity": {"shard_bits": _}}:
+            raise UsageError(
+                f"{file} is of a world with `shards`: load it with its package, and show that"
+                " world, as in `ecsgen inspect my_game:load_world`"
+            )
 
 
 def _import_package(project: Project, folder: Path) -> Any:
@@ -197,11 +190,6 @@ def _field(field: Document) -> Document:
     return document
 
 
-def _setting(field: Document) -> Document:
-    document = _field(field)
-    return {key: document[key] for key in ("type", "unit", "default") if key in document}
-
-
 def _default(value: Any, kind: str) -> Any:
     """Return a default as in a schema, where a member may be its number."""
     if isinstance(value, list) and not kind.startswith("bytes"):
@@ -213,7 +201,9 @@ def _world(saved: Document) -> Document:
     chunked = [name for name, part in saved["components"].items() if part["in"] == "archetypes"]
     document: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
     if SETTINGS in saved:  # bounds are not saved
-        document[SETTINGS] = {key: _setting(field) for key, field in saved[SETTINGS].items()}
+        keys = ("type", "unit", "default")
+        settings = {key: _field(field) for key, field in saved[SETTINGS].items()}
+        document[SETTINGS] = {n: {k: f[k] for k in keys if k in f} for n, f in settings.items()}
     if saved["groups"]:
         document["groups"] = saved["groups"]
     if chunked:

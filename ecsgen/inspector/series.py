@@ -40,20 +40,12 @@ class Series:
         self._ask = queue.run_in_tick
         self._time = time
         """Returns the number of steps done."""
-        self._sources = _find_sources(world)
+        self.sources = _find_sources(world)
+        """Functions that return the value of each series now, by name."""
         self._steps: list[int] = []
         self._values: dict[str, list[Value]] = {}
         self._asked: dict[str, float] = {}
         """When each series was asked for."""
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all series."""
-        return [*self._sources]
-
-    def now(self, name: str) -> Value:
-        """Return the value of a series now."""
-        return self._sources[name]()
 
     @property
     def is_asked(self) -> bool:
@@ -62,8 +54,6 @@ class Series:
 
     def note(self) -> None:
         """Compute the series that are looked at, after a step."""
-        if not self._asked:
-            return
         now = monotonic()
         self._asked = {n: at for n, at in self._asked.items() if now - at < _LOOKED_AT}
         if not self._asked:
@@ -80,7 +70,7 @@ class Series:
     def _value(self, name: str) -> Value:
         """Return the value of a series; None for one that a checked run refuses."""
         try:
-            return self.now(name)
+            return self.sources[name]()
         except Exception:  # what the program itself calls is told
             return None
 
@@ -94,7 +84,7 @@ class Series:
         if len(names) > _MOST:
             raise RequestError(400, f"names: wanted at most {_MOST}")
         for name in names:
-            if name not in self._sources:
+            if name not in self.sources:
                 raise make_not_found("series", name)
 
         def copy() -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
@@ -139,10 +129,8 @@ def _find_sources(world: InspectedWorld) -> dict[str, Callable[[], Value]]:
 
 
 def _reductions_of(kind: type[Any]) -> Iterable[str]:
-    """Return the names of methods without arguments that the schema's reductions became.
-
-    Only generated classes are looked through: methods of the program's own may change the world.
-    """
+    """Return the names of methods without arguments that the schema's reductions became. Only
+    generated classes are looked through: methods of the program's own may change the world."""
     generated = next(each for each in kind.__mro__ if "LAYOUT" in vars(each))
     for name, method in vars(generated).items():
         if name.startswith("_") or not inspect.isfunction(method):
@@ -187,14 +175,10 @@ def _joined_records(tables: dict[str, dict[str, NDArray[Any]]], since: int) -> J
 
 def _series_json(steps: NDArray[np.int64], lines: dict[str, NDArray[np.float64]]) -> Json:
     chosen = thin(len(steps), [*lines.values()])
-    return {
-        "steps": steps[chosen].tolist(),
-        **{
-            name: [
-                None if math.isnan(value) else json_number(value) for value in line[chosen].tolist()
-            ]
-            for name, line in lines.items()
-        },
+    cells = {name: line[chosen].tolist() for name, line in lines.items()}
+    return {"steps": steps[chosen].tolist()} | {
+        name: [None if math.isnan(value) else json_number(value) for value in line]
+        for name, line in cells.items()
     }
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -128,28 +127,25 @@ def page_files() -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def application(pages: Mapping[str, bytes], paths: Iterable[str], answer: Answer) -> Starlette:
+def _application(pages: Mapping[str, bytes], paths: Iterable[str], answer: Answer) -> Starlette:
     """Return the application: the page, its files, and answers for the paths of the API."""
 
-    async def page(request: Request) -> Response:
-        return _file("index.html", pages)
-
-    async def static(request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in pages or name.endswith(".html"):
+    async def file(request: Request) -> Response:
+        name = request.path_params.get("name", "")
+        if name and (name not in pages or name.endswith(".html")):
             raise HTTPException(404)
-        return _file(name, pages)
+        name = name or "index.html"
+        return Response(pages[name], media_type=_TYPES[name.rpartition(".")[2]])
 
-    listed = [Route("/", page), Route("/static/{name}", static)]
+    listed = [Route("/", file), Route("/static/{name}", file)]
     listed += [Route(f"/api/{path}", _Endpoint(path, answer)) for path in paths]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         RequestError: lambda request, error: _error(error.status, error.message),
         HTTPException: lambda request, error: JSONResponse(
             {"error": error.detail}, error.status_code, error.headers
         ),
-        ClientDisconnect: lambda request, error: Response(
-            status_code=400
-        ),  # not read by the client
+        # not read by the client
+        ClientDisconnect: lambda request, error: Response(status_code=400),
     }
     app = Starlette(routes=listed, exception_handlers=handlers)
     app.router.redirect_slashes = False  # an unknown name is not another path
@@ -181,11 +177,6 @@ def bytes_response(parts: Sequence[memoryview]) -> Response:
     return StreamingResponse(pieces(), headers=size, media_type="application/octet-stream")
 
 
-def _file(name: str, pages: Mapping[str, bytes]) -> Response:
-    kind = _TYPES[name.rpartition(".")[2]]
-    return Response(pages[name], media_type=kind)
-
-
 async def body_of(request: Request) -> Any:
     """Return the JSON of a request's body; an empty one stands for no fields."""
     body = bytearray()
@@ -215,12 +206,16 @@ def _float(text: str) -> float:
 class Server:
     """Serves an application on its own thread."""
 
-    def __init__(self, app: Callable[[int], ASGIApp], port: int) -> None:
-        """Listen on a port, 0 for any free one; it is passed to `app`. OSError if it is taken."""
-        self._socket = _listening_socket(port)
+    def __init__(self, paths: Iterable[str], answer: Answer, token: str, port: int) -> None:
+        """Listen on a port, 0 for any free one. OSError if it is taken."""
+        # requests may come before the thread runs
+        self._socket = socket.create_server((HOST, port), backlog=128)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
         self.port: int = self._socket.getsockname()[1]
+        pages = page_files()
+        app = _application(pages, paths, answer)
         config = uvicorn.Config(
-            app(self.port),
+            Guard(app, self.port, token, pages["unauthorized.html"]),
             loop="asyncio",
             http="h11",
             ws="none",
@@ -246,18 +241,3 @@ class Server:
         self._server.should_exit = True
         self._thread.join(5)
         self._socket.close()
-
-
-def _listening_socket(port: int) -> socket.socket:
-    """Return a listening socket: requests may come before the thread runs."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # on Windows other processes could listen on the port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
-        listener.bind((HOST, port))
-        listener.listen(128)
-    except BaseException:
-        listener.close()
-        raise
-    return listener

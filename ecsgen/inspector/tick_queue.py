@@ -41,10 +41,8 @@ def make_not_found(what: str, name: object) -> RequestError:
 
 
 def make_request_error(status: int, error: BaseException) -> RequestError:
-    """Return a RequestError with the message of an error, without its traceback.
-
-    Frames of the traceback would keep views of columns.
-    """
+    """Return a RequestError with the message of an error, without its traceback. Frames of the
+    traceback would keep views of columns."""
     text = str(error)[:_LONGEST]
     return RequestError(status, text or type(error).__name__)
 
@@ -65,11 +63,8 @@ class TickQueue:
         Thread(target=_hand_on, args=(self._done,), name="ecsgen-answers", daemon=True).start()
 
     async def run_in_tick(self, work: Callable[[], T]) -> T:
-        """Run work in a tick and return its result.
-
-        Raises:
-            RequestError: of the work, for another error of it, or if no tick came.
-        """
+        """Run work in a tick and return its result. RequestError of the work, for another error of
+        it, or if no tick came."""
         if self._is_closed:
             raise RequestError(503, "the inspector is closed")
         future: Future[T] = Future()
@@ -85,10 +80,8 @@ class TickQueue:
             ) from None
 
     def run_pending(self, budget: float) -> int:
-        """Run the first task, and others until `budget` seconds after it.
-
-        Returns the number of requests; each counts once, at its first task.
-        """
+        """Run the first task, and others until `budget` seconds after it. Returns the number of
+        requests; each counts once, at its first task."""
         waiting = self._waiting
         if self.is_empty():
             return 0

@@ -80,7 +80,7 @@ class Camera:
         if view.map is not None:
             require_name("map", view.map, self._maps)
         for line in self.lines:
-            require_name("series", line, series.names)
+            require_name("series", line, series.sources)
         self.map: Json = (
             self._maps.get(view.map) if view.map else next(iter(self._maps.values()), None)
         )
@@ -112,7 +112,7 @@ class Camera:
 
     def take(self, time: dict[str, Json]) -> Scene:
         """Return what is to be seen now; called on the world's thread."""
-        values = [self._series.now(name) for name in self.lines]
+        values = [self._series.sources[name]() for name in self.lines]
         if self.map is None:
             return Scene(time, None, None, values)
         shown = self._points.layer(self.map["name"], self.roles, {}, layer=self._layer)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ecsgen.inspector import View, map_links, picture, serve
+from ecsgen.inspector import View, picture, serve
+from ecsgen.inspector import points as map_points
 from generated import Condition, World
 from tests.inspector.test_inspector_film import columns_of, facts_of, filmed, picture_of
 from tests.support import watched_worlds
@@ -198,7 +199,7 @@ def test_what_is_no_link() -> None:
 
 
 def test_of_many_links_some_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(map_links, "MOST_LINKS", 50)
+    monkeypatch.setattr(map_points, "MOST_LINKS", 50)
     world = village()
     persons = world.person.data.entity
     world.knows.create_many(118, a=persons[0], b=persons[1])
@@ -210,7 +211,7 @@ def test_of_many_links_some_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("size", [0, 10])
 def test_lines_across_both_borders(size: float) -> None:
     ends = np.array([[[1.0, 2.0], [9.0, 9.0]], [[4.0, 4.0], [5.0, 5.0]]])
-    pairs = map_links.lines_of(ends, [size, size]).T.reshape(-1, 2, 2)
+    pairs = map_points.lines_of(ends, [size, size]).T.reshape(-1, 2, 2)
     if not size:
         assert pairs.tolist() == ends.tolist()
         return

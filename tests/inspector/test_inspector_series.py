@@ -40,7 +40,7 @@ def test_a_series_that_fails_has_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.spawn(1, particle={"life": -1})
     with Inspected(world, step=lambda: None) as seen:
-        sources = seen.inspector._api.series._sources
+        sources = seen.inspector._api.series.sources
         monkeypatch.setitem(sources, "particle.expired", lambda: 1 / len(world.boid))
         path = "series?names=particle.expired,particle"
         assert seen.json(path) == {"steps": [0], "particle.expired": [None], "particle": [1]}
