@@ -19,7 +19,6 @@ from ecsgen_testing.reference import reduced_values
 from ecsgen_testing.reference.naive_world import World
 from ecsgen_testing.reference.schema import Kernel, Reduction
 from ecsgen_testing.reference.scopes import Scope
-from ecsgen_testing.reference.values import Value
 from ecsgen_testing.reference.world_copy import copied_world, manager_of
 from numpy.typing import ArrayLike
 
@@ -38,7 +37,8 @@ from ecsgen.checked.methods import (
     conditions_of_schedules,
     methods_of,
     owner_of,
-    schemas_of,
+    package_folder,
+    schemas_in,
 )
 from ecsgen.checked.recorder import Pause, Recorder, Trace
 from ecsgen.checked.schema_texts import SchemaTexts, parsed_condition
@@ -47,10 +47,6 @@ from ecsgen.model.schedules import has_time
 
 _Call: TypeAlias = Callable[..., Any]
 """Is called with a method as it was, its object and its arguments."""
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 @contextmanager
@@ -70,18 +66,17 @@ def checked(
     kinds = (find,) if isinstance(find, str) else tuple(find)
     check_kinds(kinds)
     recorder = Recorder(kinds, stop=stop, limit=limit)
-    texts = schemas_of(world, schemas)
+    texts = schemas_in(package_folder(world), schemas)
     try:
         with checking(world, texts, recorder) as check:
             yield check
     finally:
         findings = recorder.findings
         if findings and not stop:
-            count = sum(finding.count for finding in findings)
+            count, places = sum(finding.count for finding in findings), len(findings)
+            number = f"{count} finding{'s' * (count != 1)} at {places} place{'s' * (places != 1)}"
             first = str(findings[0]).partition("\n")[0]
-            number, places = _counted(count, "finding"), _counted(len(findings), "place")
-            text = f"{number} at {places}, the first: {first}"
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warnings.warn(f"{number}, the first: {first}", RuntimeWarning, stacklevel=3)
 
 
 @contextmanager
@@ -145,7 +140,7 @@ class Check:
         name = self._checked_name(kernel)
         names = self._compile(self._texts.kernels[name]).names
         assert isinstance(names, CheckedNames)
-        locals = {local: _type_text(sample) for local, sample in names.ever.items()}
+        locals = {n: f"{s.type}{[*s.shape] if s.shape else ''}" for n, s in names.ever.items()}
         condition = parsed_condition(when, name, self._texts, locals) if when else None
         all_names = replace(names, locals=names.ever)
         pause = Pause(self._recorder, name, who, row, condition, all_names)
@@ -176,10 +171,6 @@ class Check:
         for name, kernel in self._texts.assignments.items():
             yield self._world, f"_{name}", partial(partial, partial(self._call_kernel, kernel))
 
-    def _owner(self, home: str) -> Any:
-        """Return a component's manager, or the world."""
-        return owner_of(self._world, self._texts, home)
-
     # Calls
 
     def _refuse_threads(self) -> None:
@@ -209,15 +200,13 @@ class Check:
     def _run(
         self, kernel: Kernel, original: Original, arguments: Mapping[str, Any]
     ) -> CheckedRun | None:
-        """Return a call on a copy of the world; None if the kernel is going to refuse it.
-
-        Raises what is wrong with arguments and radii.
-        """
+        """Return a call on a copy of the world; None if the kernel is going to refuse it. Raises
+        what is wrong with arguments and radii."""
         compiled = self._compile(kernel)
         if compiled.is_mortal and any(map(is_locked, self._world.all_managers())):
             return None
         copy = copied_world(self._world, self._schema)
-        holder = self._owner(kernel.home)
+        holder = owner_of(self._world, self._texts, kernel.home)
         state = holder.json_state()
         copy.seeds[kernel.home] = state.get("seed", 0)
         copy.calls[kernel.name] = state.get("calls", {}).get(kernel.own_name, 0)
@@ -254,8 +243,8 @@ class Check:
         """Call the kernels of a fused pass one after the other."""
         arguments = dict(zip(original.names, args, strict=True))
         for kernel in kernels:
-            call = getattr(self._owner(kernel.home), kernel.own_name)
-            call(**{name: arguments[name] for name in kernel.args})
+            holder = owner_of(self._world, self._texts, kernel.home)
+            getattr(holder, kernel.own_name)(**{name: arguments[name] for name in kernel.args})
 
     def _call_reader(
         self, reader: GeneratedMethod, original: Original, owner: Any, *args: Any
@@ -305,19 +294,11 @@ def _present(copy: World, reduction: Reduction) -> Any:
     return reduced_values.present_actors(copy, reduction.over)
 
 
-def _type_text(sample: Value) -> str:
-    """Return the type of a local as schemas have it."""
-    sizes = ", ".join(map(str, sample.shape))
-    return f"{sample.type}[{sizes}]" if sizes else sample.type
-
-
 def _converted(
     kernel: Kernel, original: Original, arguments: Mapping[str, Any], count: int, used: list[int]
 ) -> dict[str, Any]:
     """Return arguments as the kernel takes them, by its own converters, and raise as these do.
-
-    `count`: how many rows there is a value for in those of each row, `used`: which of them act.
-    """
+    `count`: how many rows there is a value for in those of each row, `used`: which of them act."""
     converted = {}
     for name, field in kernel.args.items():
         converter = original.module[f"_{kernel.own_name}_{name}_argument".upper()]

@@ -90,16 +90,9 @@ def package_folder(world: WorldBase) -> Path:
     return Path(file).parent
 
 
-def schemas_of(world: WorldBase, schemas: Path | str | None) -> SchemaTexts:
-    """Return the schemas from which a world's package was built.
-
-    Raises ValueError if they are others, FileNotFoundError if there are none.
-    """
-    return schemas_in(package_folder(world), schemas)
-
-
 def schemas_in(folder: Path, schemas: Path | str | None = None) -> SchemaTexts:
-    """Return the schemas from which the package in a folder was built; raises as `schemas_of`."""
+    """Return the schemas from which the package in a folder was built. Raises ValueError if they
+    are others, FileNotFoundError if there are none."""
     texts, digests = read_schemas(schemas)
     built = manifest.read(folder / MANIFEST)
     if built is None or dict(built.schemas) != dict(digests):

@@ -367,15 +367,9 @@ class _TracedStep:
         self._schema = scope.run.world.schema
         target = statement.operands.get(statement.target)
         self._target = None if target is None else target.expression
-        is_new = self._target is not None and self._is_new(self._target)
+        written = None if self._target is None else self._target.place
+        is_new = written and not written.component and written.field not in scope.locals
         self._old = None if self._target is None or is_new else self._read(self._target)
-
-    def _is_new(self, target: Expression) -> bool:
-        """Return whether a target is a local that no step has set before."""
-        written = target.place
-        if written is None or written.component:
-            return False
-        return written.field not in self._scope.locals
 
     def _read(self, target: Expression) -> str:
         return shown(target.evaluate(self._scope), self._schema)

@@ -168,10 +168,8 @@ class Statement:
     def values(
         self, node: ast.AST, nodes: Iterable[ast.AST] | None, scope: Scope
     ) -> dict[str, Any]:
-        """Return the values of the names in a part, or of other nodes, by their text.
-
-        Of neighbours of whom a question within it was asked there is no one value.
-        """
+        """Return the values of the names in a part, or of other nodes, by their text. Of neighbours
+        of whom a question within it was asked there is no one value."""
         asked, values = self.parts[node].asked if node in self.parts else "", {}
         for part in _named_parts(node) if nodes is None else nodes:
             operand = self.operands.get(part)
@@ -381,10 +379,8 @@ class Condition(NamedTuple):
 def parsed_condition(
     text: str, kernel: str, texts: SchemaTexts, locals: Mapping[str, str]
 ) -> Condition:
-    """Return a condition that the steps of a kernel may ask; `locals`: their types by name.
-
-    Raises ValueError with the diagnostic for what is none.
-    """
+    """Return a condition that the steps of a kernel may ask; `locals`: their types by name. Raises
+    ValueError with the diagnostic for what is none."""
     source = SourceText(text, Mark(_WHEN, 1, 1, len(text)))
     diagnostics = Diagnostics()
     diagnostics.add_source(_WHEN, text)

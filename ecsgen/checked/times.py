@@ -21,7 +21,8 @@ from ecsgen.checked.methods import (
     around,
     conditions_of_schedules,
     methods_of,
-    schemas_of,
+    package_folder,
+    schemas_in,
 )
 from ecsgen.checked.schema_texts import SchemaTexts
 
@@ -95,21 +96,13 @@ class Times:
 
     def table(self) -> list[Time]:
         """Return the times, most seconds first."""
-        since = (self._ended or perf_counter()) - self._begun
-        times = [
-            Time(
-                name,
-                within,
-                sums.calls,
-                sums.seconds,
-                sums.seconds / since,
-                sums.longest,
-                sums.rows,
-                sums.seconds * 1e9 / sums.rows if sums.rows else 0.0,
-            )
-            for name, sums_within in self._sums.items()
-            for within, sums in sums_within.items()
-        ]
+        since, times = (self._ended or perf_counter()) - self._begun, list[Time]()
+        for name, sums_within in self._sums.items():
+            for within, sums in sums_within.items():
+                calls, seconds, rows = sums.calls, sums.seconds, sums.rows
+                each = seconds * 1e9 / rows if rows else 0.0
+                share = seconds / since
+                times.append(Time(name, within, calls, seconds, share, sums.longest, rows, each))
         return sorted(times, key=lambda time: -time.seconds)
 
     def frame(self) -> pandas.DataFrame:
@@ -178,22 +171,17 @@ def timed(world: WorldBase, schemas: Path | str | None = None) -> Iterator[Times
 
     `schemas`: their folder, by default what `ecsgen build` takes here.
     """
-    texts = schemas_of(world, schemas)
+    texts = schemas_in(package_folder(world), schemas)
     with timing(world, texts, Times()) as times:
         yield times
 
 
 @contextmanager
 def timing(
-    world: WorldBase,
-    texts: SchemaTexts,
-    times: Times,
-    give_way: Callable[[], None] | None = None,
+    world: WorldBase, texts: SchemaTexts, times: Times, give_way: Callable[[], None] | None = None
 ) -> Iterator[Times]:
-    """Add the times of a world's methods to others until the block ends.
-
-    `give_way`: ends this block when another one of the world begins.
-    """
+    """Add the times of a world's methods to others until the block ends. `give_way`: ends this
+    block when another one of the world begins."""
     wraps: list[tuple[Any, str, Wrap]] = []
     conditions = conditions_of_schedules(texts)
     for method in methods_of(world, texts):
@@ -219,13 +207,11 @@ def _rows_of(world: WorldBase, texts: SchemaTexts, over: str) -> tuple[str, Any]
     """Return the number of rows of a component, group or query as an expression of `_source`, and
     that; 0 of tables and chunks."""
     component = texts.schema.components.get(over)
+    if not over or (component is not None and component.is_chunked):
+        return "0", None
     if component is not None:
-        return (
-            ("0", None)
-            if component.is_chunked
-            else ("_source.n", getattr(world, component.module).data)
-        )
-    source = getattr(world, over) if over else None
+        return "_source.n", getattr(world, component.module).data
+    source = getattr(world, over)
     if isinstance(source, RowQuery):
         return _OF_QUERY, join_of(source)
-    return ("0", None) if source is None else ("len(_source)", source)
+    return "len(_source)", source
