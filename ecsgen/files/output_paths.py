@@ -79,13 +79,12 @@ class OutputPaths:
                 return False
             return is_blocked(os.path.dirname(folder)) or not _may_be_folder(folder)
 
-        entries = {}
-        for path in paths:
-            file = str(self.file(path))
-            entries[path] = (
-                DiskEntry(Kind.BLOCKED) if is_blocked(os.path.dirname(file)) else _look(file)
-            )
-        return entries
+        files = {path: str(self.file(path)) for path in paths}
+        blocked = DiskEntry(Kind.BLOCKED)
+        return {
+            path: blocked if is_blocked(os.path.dirname(file)) else _look(file)
+            for path, file in files.items()
+        }
 
 
 def is_safe(path: str) -> bool:
@@ -100,21 +99,15 @@ def is_safe(path: str) -> bool:
 
 def schema_digests(roots: Iterable[SchemaRoot]) -> dict[str, str]:
     """Return the digest of every schema file by its name, sorted."""
-    digests = {
-        root.source(below): _digest_or_none(file) for root in roots for below, file in root.files()
-    }
+    digests = dict[str, str]()
+    for root in roots:
+        for below, file in root.files():
+            try:  # line ends count as one: git may check a schema out with others
+                content = read_regular_file(file, MAX_BYTES).replace(b"\r\n", b"\n")
+                digests[root.source(below)] = digest(content)
+            except OSError:  # loading it reports why
+                digests[root.source(below)] = ""
     return dict(sorted(digests.items()))
-
-
-def _digest_or_none(path: Path) -> str:
-    """Return the digest, empty if the file cannot be read: loading it reports why.
-
-    Line ends count as one: git may check a schema out with others.
-    """
-    try:
-        return digest(read_regular_file(path, MAX_BYTES).replace(b"\r\n", b"\n"))
-    except OSError:
-        return ""
 
 
 def _may_be_folder(folder: str) -> bool:

@@ -61,28 +61,24 @@ def plan(
 
 
 def _judge(wanted: str | None, ours: set[str], entry: DiskEntry) -> Verdict:
-    if wanted is None:
-        return _judge_orphan(ours, entry)
-    match entry.kind:
-        case Kind.NOTHING:
-            state, action, forced = State.MISSING, Action.WRITE, Action.WRITE
-        case Kind.FILE if entry.digest == wanted:  # no matter what wrote it
+    """Return the verdict on a file; `wanted` is None if no schema makes it any more."""
+    match wanted, entry.kind:
+        case None, Kind.FILE if entry.digest in ours:
+            state, action, forced = State.EXTRA, Action.DELETE, Action.DELETE
+        case None, Kind.FILE:
+            state, action, forced = State.HAND_EDITED, Action.REFUSE, Action.DELETE
+        case None, _:
             state, action, forced = State.IN_STEP, Action.KEEP, Action.KEEP
-        case Kind.FILE if entry.digest in ours:
+        case _, Kind.NOTHING:
+            state, action, forced = State.MISSING, Action.WRITE, Action.WRITE
+        case _, Kind.FILE if entry.digest == wanted:  # no matter what wrote it
+            state, action, forced = State.IN_STEP, Action.KEEP, Action.KEEP
+        case _, Kind.FILE if entry.digest in ours:
             state, action, forced = State.CHANGED, Action.WRITE, Action.WRITE
-        case Kind.FILE if ours:
+        case _, Kind.FILE if ours:
             state, action, forced = State.HAND_EDITED, Action.REFUSE, Action.WRITE
-        case Kind.FILE | Kind.LINK:  # writing replaces a link, never what it leads to
+        case _, Kind.FILE | Kind.LINK:  # writing replaces a link, never what it leads to
             state, action, forced = State.FOREIGN, Action.REFUSE, Action.WRITE
         case _:
             state, action, forced = State.FOREIGN, Action.REFUSE, Action.REFUSE
     return Verdict(state, action, forced, entry.kind)
-
-
-def _judge_orphan(ours: set[str], entry: DiskEntry) -> Verdict:
-    """Return the verdict on a file that no schema makes any more."""
-    if entry.kind is not Kind.FILE:
-        return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, entry.kind)
-    if entry.digest in ours:
-        return Verdict(State.EXTRA, Action.DELETE, Action.DELETE, entry.kind)
-    return Verdict(State.HAND_EDITED, Action.REFUSE, Action.DELETE, entry.kind)
