@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from ecsgen.diagnostics import did_you_mean
 from ecsgen.source.schema_roots import PACKAGE, SchemaRoot, folders, package
 
 Backend = Literal["numpy", "numba"]
@@ -78,23 +78,24 @@ def load_options(
     runtime: Runtime | None = None,
     parallel: bool | None = None,
     jobs: int | None = None,
-    cwd: Path | None = None,
 ) -> Options:
     """Return the options for the working directory; arguments win over pyproject.toml.
 
     Paths of arguments are relative to the working directory, those of pyproject.toml to its folder.
     Raises `UsageError` for unknown keys, wrong types and folders that overlap.
     """
-    cwd = cwd or Path.cwd()
+    cwd = Path.cwd()
     home, table = _nearest_table(cwd)
     output = _absolute(cwd, output) if output else _absolute(home, table.get("output", "generated"))
     entries, base = ([str(schemas)], cwd) if schemas else (table.get("schemas", "schemas"), home)
+    tests = table.get("tests", True)
+    folder = _absolute(home, tests) if isinstance(tests, str) else output / "tests"
     options = Options(
         schemas=_roots(entries, base),
         output=output,
         backend=backend or table.get("backend", "numpy"),
         runtime=runtime or table.get("runtime", "installed"),
-        tests=_tests_folder(table.get("tests"), home, output),
+        tests=folder if tests else None,
         jobs=jobs or table.get("jobs") or _cores(),
         line_length=table.get("line_length", 88),
         compiled=table.get("compiled"),
@@ -137,14 +138,6 @@ def _absolute(base: Path, path: Path | str) -> Path:
 
 def _relative(path: Path, base: Path) -> str:
     return Path(os.path.relpath(path, base)).as_posix()
-
-
-def _tests_folder(tests: str | bool | None, home: Path, output: Path) -> Path | None:
-    if tests is False:
-        return None
-    if isinstance(tests, str):
-        return _absolute(home, tests)
-    return output / "tests"
 
 
 def _check_folders(options: Options) -> None:
@@ -206,9 +199,8 @@ def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
     known = [key.name for key in fields(Options)]  # each is a key of the table
     for key, value in table.items():
         if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}{_did_you_mean(key, known)}")
-        problem = _problem(key, value)
-        if problem:
+            raise UsageError(f"{where}: unknown key {key!r}{_hint(key, known)}")
+        if problem := _problem(key, value):
             raise UsageError(f"{where} {key}: {problem}, not {value!r}")
     for key, value in table.get("defaults", {}).items():
         if problem := _bad_default(key, value):
@@ -219,7 +211,7 @@ def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
 def _bad_default(key: str, value: object) -> str:
     """Return the error in a default policy, empty if there is none."""
     if key not in POLICIES:
-        return f"unknown key {key!r}{_did_you_mean(key, list(POLICIES))}"
+        return f"unknown key {key!r}{_hint(key, POLICIES)}"
     choices = POLICIES[key]
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         words = " or ".join(repr(c) if isinstance(c, str) else str(c).lower() for c in choices)
@@ -237,10 +229,15 @@ def _problem(key: str, value: object) -> str:
         case "tests" if not isinstance(value, bool) and not _is_path(value):
             return "must be the path of a folder, true or false"
         case "backend" | "runtime":
-            return _no_choice(value, BACKENDS if key == "backend" else RUNTIMES)
+            choices: tuple[str, ...] = BACKENDS if key == "backend" else RUNTIMES
+            if value not in choices:
+                hint = _hint(value, choices) if isinstance(value, str) else ""
+                return f"must be {' or '.join(map(repr, choices))}{hint}"
         case "compiled" | "parallel" if not isinstance(value, bool):
             return "must be true or false"
-        case "header" if not isinstance(value, str) or not _is_printable(value):
+        case "header" if (
+            not isinstance(value, str) or not re.sub(r"[\t\n]", "", value).isprintable()
+        ):
             return "must be text without control characters"
         case "header" if any(map(_CODING.match, str(value).split("\n")[:2])):
             return "must not name an encoding ('coding:') in its first two lines: Python obeys it"
@@ -253,13 +250,6 @@ def _problem(key: str, value: object) -> str:
     return ""
 
 
-def _no_choice(value: object, choices: tuple[str, ...]) -> str:
-    if value in choices:
-        return ""
-    hint = _did_you_mean(value, choices) if isinstance(value, str) else ""
-    return f"must be {' or '.join(map(repr, choices))}{hint}"
-
-
 def _is_path(value: object) -> bool:
     return isinstance(value, str) and value != "" and "\0" not in value
 
@@ -270,10 +260,7 @@ def _are_paths(value: object) -> bool:
     return bool(value) and all(map(_is_path, value)) and len({*value}) == len(value)
 
 
-def _is_printable(text: str) -> bool:
-    return all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
-
-
-def _did_you_mean(word: str, known: tuple[str, ...] | list[str]) -> str:
-    close = difflib.get_close_matches(word.lower().replace("-", "_"), known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+def _hint(word: object, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown word: the nearest one, if there is one."""
+    hint = did_you_mean(str(word).lower().replace("-", "_"), known)
+    return hint and f"; {hint}"

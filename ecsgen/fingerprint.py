@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -64,13 +65,8 @@ def black_version() -> str:
     Read from the name of its metadata folder: importlib.metadata alone takes 40 ms to import.
     """
     for entry in sys.path:
-        try:
-            names = sorted(os.listdir(entry or "."))
-        except OSError:
-            continue
-        for name in names:
-            if name.startswith("black-") and name.endswith(".dist-info"):
-                return name.removeprefix("black-").removesuffix(".dist-info")
+        for name in sorted(glob("black-*.dist-info", root_dir=entry or ".")):
+            return name.removeprefix("black-").removesuffix(".dist-info")
     from importlib.metadata import PackageNotFoundError, version
 
     try:

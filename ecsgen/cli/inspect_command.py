@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from ecsgen.config import UsageError
 if TYPE_CHECKING:
     from ecsgen_runtime.world.world_base import WorldBase
 
-    from ecsgen.inspector import Film, Inspector, View
+    from ecsgen.inspector import Inspector, View
 
 _STEPS = click.IntRange(0)
 _EVERY = click.IntRange(1)
@@ -57,8 +58,8 @@ def inspect(
     _require_extra()
     with _world(target, verify=not no_verify) as target_world:
         if frames is not None:
-            with _served(target, target_world, step, view) as inspector:
-                _write(_recorded(inspector, step or target, steps, every), f"{frames}/")
+            served = _served(target, target_world, step, view)
+            _record(served, step or target, steps, every, f"{frames}/")
             return
         options: dict[str, Any] = {"port": port, "edit": edit, "save_folder": target_world.folder}
         with _served(
@@ -87,8 +88,8 @@ def film(
     if ":" not in target:
         raise UsageError(f"wanted MODULE:ATTR, not {target!r}")
     _check_output(output)
-    with _served(target, find_world(target), step, view) as inspector:
-        _write(_recorded(inspector, step or target, steps, every), output)
+    served = _served(target, find_world(target), step, view)
+    _record(served, step or target, steps, every, output)
 
 
 def _require_extra() -> None:
@@ -124,19 +125,19 @@ def _served(
     try:
         return serve(target_world.world, step=run, make=target_world.make, view=chosen, **options)
     except OSError as error:
-        raise UsageError(f"can't listen on port {options['port']}: {error.strerror}") from None
+        why = os.strerror(error.errno or 0)
+        raise UsageError(f"can't listen on port {options['port']}: {why}") from None
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 
-def _recorded(inspector: Inspector, what: str, steps: int, every: int) -> Film:
-    if not inspector.has_step:
-        raise UsageError("there is nothing to run: --step NAME")
-    with program_errors(what):
-        return inspector.record(steps, every)
-
-
-def _write(film: Film, path: str) -> None:
+def _record(inspector: Inspector, what: str, steps: int, every: int, path: str) -> None:
+    """Run a world, and write the film."""
+    with inspector:
+        if not inspector.has_step:
+            raise UsageError("there is nothing to run: --step NAME")
+        with program_errors(what):
+            film = inspector.record(steps, every)
     try:
         film.save(path)
     except OSError as error:

@@ -27,10 +27,8 @@ class ProgramWorld(NamedTuple):
 
 
 def find_target(name: str, wanted: str) -> Any:
-    """Import a module, seen from here as `python -m` sees it, and return an attribute of it.
-
-    Raises UsageError, after the traceback if the module itself fails.
-    """
+    """Import a module, seen from here as `python -m` sees it, and return an attribute of it. Raises
+    UsageError, after the traceback if the module itself fails."""
     module, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     with program_errors(name):

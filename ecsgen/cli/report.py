@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ecsgen.config import OPTIONS_FILE, REMEMBERED, Options, explicit_keys, load_options, shown
+from ecsgen.config import OPTIONS_FILE, REMEMBERED, explicit_keys, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.output_paths import Kind
 from ecsgen.files.write_plan import Action, State
@@ -91,15 +91,14 @@ def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -
     """Add a diagnostic per file that keeps a build from writing."""
     for path in refused:
         verdict = result.verdicts[path]
-        mark = Mark(shown(result.file(path)), 0, 0)
+        code, message = "E703", "in the way: ecsgen did not write it"
+        hint = f"to overwrite it: {mend(result, verdict.state)}"
         if verdict.forced is Action.REFUSE:
-            diagnostics.add("E703", f"in the way: it is {verdict.found.value}", mark)
+            message, hint = f"in the way: it is {verdict.found.value}", ""
         elif verdict.state is State.HAND_EDITED:
+            code, message = "E702", "edited by hand"
             hint = f"to drop what was edited: {mend(result, verdict.state)}"
-            diagnostics.add("E702", "edited by hand", mark, hint=hint)
-        else:
-            hint = f"to overwrite it: {mend(result, verdict.state)}"
-            diagnostics.add("E703", "in the way: ecsgen did not write it", mark, hint=hint)
+        diagnostics.add(code, message, Mark(shown(result.file(path)), 0, 0), hint=hint)
 
 
 def summary(result: Result, changes: Changes | None) -> str:
@@ -161,29 +160,23 @@ def suggest_commands(result: Result) -> Iterator[str]:
 
 
 def mend(result: Result, state: State) -> str:
+    """Return the command that mends files of a state."""
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
     options, last = result.before.options, result.before.manifest
     if last is not None:
         unset = {*REMEMBERED} - explicit_keys(options)
         options = replace(options, **{key: getattr(last, key) for key in unset})
-    return shlex.join(["ecsgen", "build", *_command_arguments(options), *force])
-
-
-def _command_arguments(options: Options) -> list[str]:
-    """Return command-line arguments for these options in the working directory."""
-    default = load_options()
-    typed = []
-    if options.schemas != default.schemas:
-        typed.append(shown(options.schemas[0].path))  # a command takes one
-    if options.output != default.output:
-        typed += ["-o", shown(options.output)]
-    if options.backend != default.backend:
-        typed += ["--backend", options.backend]
-    if options.runtime != default.runtime:
-        typed.append("--vendor" if options.runtime == "vendored" else "--no-vendor")
-    if options.parallel != default.parallel:
-        typed.append("--parallel" if options.parallel else "--no-parallel")
-    return typed
+    default, typed = load_options(), list[str]()
+    for key, arguments in (
+        ("schemas", [shown(options.schemas[0].path)]),  # a command takes one
+        ("output", ["-o", shown(options.output)]),
+        ("backend", ["--backend", options.backend]),
+        ("runtime", ["--vendor" if options.runtime == "vendored" else "--no-vendor"]),
+        ("parallel", ["--parallel" if options.parallel else "--no-parallel"]),
+    ):
+        if getattr(options, key) != getattr(default, key):
+            typed += arguments
+    return shlex.join(["ecsgen", "build", *typed, *force])
 
 
 def print_diff(result: Result) -> None:

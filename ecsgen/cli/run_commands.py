@@ -131,13 +131,9 @@ def time_(context: click.Context, target: str) -> None:
 
 def _nothing_ran(target: str) -> str:
     return (
-        f"{target} ran no kernel of the package in {_package_folder()}; "
+        f"{target} ran no kernel of the package in {shown(load_options().output)}; "
         "other processes, as those of a sweep, are not looked at"
     )
-
-
-def _package_folder() -> str:
-    return shown(load_options().output)
 
 
 def _texts() -> SchemaTexts:
@@ -165,7 +161,7 @@ def _run(target: str, texts: SchemaTexts, open_: Open, *ends: type[Exception]) -
 
             return begin_and_open
 
-        for world in [world for world in gc.get_objects() if isinstance(world, kind)]:
+        for world in [each for each in gc.get_objects() if isinstance(each, kind)]:
             blocks.enter_context(open_(world))
         for name in ("__init__", "__setstate__"):  # the latter of copies and pickles
             begin, defined = getattr(kind, name), vars(kind).get(name)
@@ -201,7 +197,7 @@ def _package() -> ModuleType:
     try:
         return importlib.import_module(folder.name)
     except ImportError as error:
-        raise UsageError(f"can't import the package in {_package_folder()}: {error}") from None
+        raise UsageError(f"can't import the package in {shown(folder)}: {error}") from None
 
 
 def _print_findings(findings: Iterable[Finding], format: Format) -> None:
@@ -210,13 +206,11 @@ def _print_findings(findings: Iterable[Finding], format: Format) -> None:
             click.echo(f"{finding}\n", err=True)
     elif format == "json":
         entries = [
-            json.dumps(
-                {k: _finite(v) for k, v in asdict(finding).items() if k not in _UNSHOWN},
-                default=str,
-            )
+            {k: _finite(v) for k, v in asdict(finding).items() if k not in _UNSHOWN}
             for finding in findings
         ]
-        click.echo("[\n" + ",\n".join(entries) + "\n]" if entries else "[]")
+        lines = ",\n".join(json.dumps(each, default=str) for each in entries)
+        click.echo(f"[\n{lines}\n]" if entries else "[]")
     else:
         diagnostics = Diagnostics()
         for finding in findings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from ecsgen.config import OPTIONS_FILE, UsageError, read_toml, shown
@@ -27,20 +26,18 @@ def missing_dependency(before: Status) -> Iterator[str]:
         return
     output = before.options.output
     file = next((f for p in output.parents if (f := p / OPTIONS_FILE).is_file()), None)
-    project = None if file is None else _read(file)
-    if file is None or project is None or "dependencies" in _listed(project, "project", "dynamic"):
+    if file is None:
+        return
+    try:
+        project = read_toml(file)
+    except UsageError:  # no options come from it, or they would have been refused before
+        return
+    if "dependencies" in _listed(project, "project", "dynamic"):
         return
     if LIBRARY not in {re.sub(r"[-_.]+", "-", name).lower() for name in _names(project)}:
         line = _line(project, now.ecsgen, "numba" if now.backend == "numba" else "")
         unlisted = f"{LIBRARY}, which {shown(file)} does not list"
         yield f"{shown(output)} imports {unlisted}; to add: {line}"
-
-
-def _read(file: Path) -> Mapping[str, Any] | None:
-    try:
-        return read_toml(file)
-    except UsageError:  # no options come from it, or they would have been refused before
-        return None
 
 
 def _line(project: Mapping[str, Any], version: str, extra: str) -> str:

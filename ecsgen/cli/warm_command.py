@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -51,19 +52,16 @@ def warm_(context: click.Context, package: Path | None, jobs: int | None) -> Non
         for number, warmed in warm(folder, jobs or available_cores()):
             results[number] = warmed
             bar.update(1)
-    failed = 0
-    for number in sorted(results):
-        warmed = results[number]
-        if warmed.error:
-            failed += 1
-            click.echo(f"failed    {warmed.name}: {warmed.error}", err=True)
-        else:
-            click.echo(f"{'compiled' if warmed.compiled else 'there':<8}  {warmed.name}")
-    compiled = sum(bool(w.compiled) and not w.error for w in results.values())
-    there, seconds = len(results) - compiled - failed, time.monotonic() - began
-    lost = f", {failed} failed" if failed else ""
-    click.echo(f"{shown(folder)}: {compiled} compiled, {there} there{lost}, {seconds:.1f} s")
-    context.exit(FAILED if failed else 0)
+    counts = Counter[str]()
+    for _, warmed in sorted(results.items()):
+        outcome = "failed" if warmed.error else "compiled" if warmed.compiled else "there"
+        counts[outcome] += 1
+        why = f": {warmed.error}" if warmed.error else ""
+        click.echo(f"{outcome:<8}  {warmed.name}{why}", err=bool(warmed.error))
+    lost = f", {counts['failed']} failed" if counts["failed"] else ""
+    done = f"{counts['compiled']} compiled, {counts['there']} there{lost}"
+    click.echo(f"{shown(folder)}: {done}, {time.monotonic() - began:.1f} s")
+    context.exit(FAILED if lost else 0)
 
 
 def _check_package(folder: Path) -> None:

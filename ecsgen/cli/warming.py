@@ -98,17 +98,12 @@ def _compiled_functions(package: str) -> list[Any]:
     """Return the functions of a package and of the library that numba has compiled, or would."""
     from numba.core.dispatcher import Dispatcher
 
-    modules = [
-        module
-        for name, module in [*sys.modules.items()]
-        if module is not None and name.partition(".")[0] in (package, "ecsgen_runtime")
-    ]
     by_id: dict[int, Any] = {}
-    for module in modules:
-        for value in vars(module).values():
-            for function in value if isinstance(value, tuple) else (value,):
-                if isinstance(function, Dispatcher):
-                    by_id[id(function)] = function
+    for name, module in [*sys.modules.items()]:
+        if module is not None and name.partition(".")[0] in (package, "ecsgen_runtime"):
+            for value in vars(module).values():
+                functions = value if isinstance(value, tuple) else (value,)
+                by_id |= {id(each): each for each in functions if isinstance(each, Dispatcher)}
     return [*by_id.values()]
 
 
@@ -123,11 +118,8 @@ def _warm(folder: Path, number: int) -> Warmed:
 
 
 def method_names(folder: Path) -> Sequence[str]:
-    """Import a package, and return the names of all that it compiles.
-
-    Raises ImportError if it cannot be imported, and what `ecsgen.checked` raises for schemas from
-    which it was not built.
-    """
+    """Import a package, and return the names of all that it compiles. Raises ImportError if it
+    cannot be imported, and what `ecsgen.checked` raises for schemas from which it was not built."""
     return _warming(folder).names
 
 

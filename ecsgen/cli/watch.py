@@ -22,10 +22,8 @@ Stamps = dict[Path, tuple[int, int, int]]
 
 
 def watch(build: Callable[[], int], options: Callable[[], Options]) -> None:
-    """Build after each change until Ctrl-C; print errors of builds and go on.
-
-    Notices a change at once with watchfiles, else within half a second.
-    """
+    """Build after each change until Ctrl-C; print errors of builds and go on. Notices a change at
+    once with watchfiles, else within half a second."""
     try:
         while True:
             roots = _roots(options)

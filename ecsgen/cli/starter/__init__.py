@@ -49,12 +49,9 @@ _Act: TypeAlias = tuple[str, str]
 def begin(home: Path, *, bare: bool) -> dict[str, str]:
     """Write the missing files of a project: all of them or none.
 
-    Returns NEW, ADDED or KEPT for each path, relative to `home`.
-
-    Raises:
-        UsageError: a link or a file is in place of a folder, or pyproject.toml cannot be read or
-            has options with other folders.
-        OSError: the system refuses; nothing is left behind.
+    Returns NEW, ADDED or KEPT for each path, relative to `home`. UsageError if a link or a file is
+    in place of a folder, or pyproject.toml cannot be read or has options with other folders;
+    OSError if the system refuses: nothing is left behind.
     """
     paths = _BARE if bare else _BARE | _MORE
     acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
@@ -78,10 +75,8 @@ def backend(home: Path) -> object:
 
 
 def missing_ignores(home: Path) -> list[str]:
-    """Return the patterns of the starter's .gitignore that a project's file lacks.
-
-    An unreadable file and a link lack all of them: git does not follow links here.
-    """
+    """Return the patterns of the starter's .gitignore that a project's file lacks. An unreadable
+    file and a link lack all of them: git does not follow links here."""
     file = home / IGNORED
     try:
         content = b"" if file.is_symlink() else read_regular_file(file, MAX_BYTES)
@@ -150,23 +145,18 @@ def _template(name: str) -> str:
     return (_HERE / f"{name}.in").read_text(encoding="utf-8")
 
 
-def _text(name: str, home: Path) -> str:
+def _text(template: str, home: Path) -> str:
     """Return the text of a template, its placeholders filled in."""
     chosen = backend(home)
+    name = re.sub(r"[^a-z0-9]+", "-", home.resolve().name.lower()).strip("-")
     marks = {
-        "@NAME@": _project_name(home),
+        "@NAME@": name or "simulation",
         "@VERSION@": __version__,
         "@BLACK@": fingerprint.black_version(),
         "@BACKEND@": str(chosen),
         "@NUMBA@": "[numba]" if chosen == "numba" else "",
     }
-    return re.sub("@[A-Z]+@", lambda mark: marks[mark.group()], _template(name))
-
-
-def _project_name(home: Path) -> str:
-    """Return a valid distribution name made from the folder's."""
-    name = re.sub(r"[^a-z0-9]+", "-", home.resolve().name.lower()).strip("-")
-    return name or "simulation"
+    return re.sub("@[A-Z]+@", lambda mark: marks[mark.group()], _template(template))
 
 
 def _editors_schema() -> str:
