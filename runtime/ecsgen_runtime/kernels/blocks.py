@@ -249,10 +249,8 @@ class KernelBlocks:
 
 
 def block_rows(specs: Iterable[ScratchSpec], kernels: int = 1, others: int = 0) -> int:
-    """Return the number of rows of a block, a power of two; more for several kernels.
-
-    `others`: bytes of a row beside those of `specs`.
-    """
+    """Return the number of rows of a block, a power of two; more for several kernels. `others`:
+    bytes of a row beside those of `specs`."""
     row_bytes = (sum(map(_row_bytes, specs)) + others) // min(kernels, _MAX_SHARED)
     least, most = Tuning.block_rows
     fitting = max(least, min(most, _CACHED // max(row_bytes, 1)))
@@ -300,9 +298,7 @@ def planes(
 
 def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
     """Write values into a block where a mask is true; both fit it as numpy's broadcasting has it.
-
-    Five times as fast as `np.copyto(target, values, where=mask)`.
-    """
+    Five times as fast as `np.copyto(target, values, where=mask)`."""
     if target.shape == np.shape(mask) and target.ndim == 1:
         if mask.all():  # a tenth of the time
             target[...] = values
@@ -320,10 +316,8 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
 
 
 def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:
-    """Write -values to `out`, as `np.negative` should.
-
-    numpy 2.4 reads wrong cells if the strides of values and `out` are both 16 or both 64 bytes.
-    """
+    """Write -values to `out`, as `np.negative` should. numpy 2.4 reads wrong cells if the strides
+    of values and `out` are both 16 or both 64 bytes."""
     cells = np.asarray(values)
     if _MISREAD.isdisjoint(cells.strides):
         np.negative(cells, out=out, dtype=dtype)
@@ -359,7 +353,6 @@ _FEW_POWERS: Final = 256
 
 def index_of_extreme(is_beyond: np.ufunc, elements: NDArray[Any]) -> NDArray[np.int64]:
     """Return by row the index of the first of the least or greatest elements; NaN goes first.
-
     `is_beyond`: np.less or np.greater; `elements`: shape (elements, rows). O(elements * rows)."""
     best = elements[0].copy()
     indices = np.zeros(best.shape, np.int64)
@@ -471,8 +464,7 @@ def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
 def selected_blocks(
     blocks: KernelBlocks | JoinedKernelBlocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield blocks of selected rows with the arrays of a kernel's blocks; columns with an index in
-    `written` are put back."""
+    """Yield blocks of a kernel's selected rows; columns with an index in `written` are put back."""
     columns = [
         BlockColumn(cells, rows, True, index in written)
         for index, cells in enumerate(blocks.columns)

@@ -52,10 +52,8 @@ class ChunkField(NamedTuple):
 
 
 class ChunkCache:
-    """Cache of a kernel for the chunks that a query finds.
-
-    Valid until a structural change of the archetypes.
-    """
+    """Cache of a kernel for the chunks that a query finds. Valid until a structural change of the
+    archetypes."""
 
     __slots__ = ("_held", "_query", "_version")
 

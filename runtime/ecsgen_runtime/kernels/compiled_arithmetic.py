@@ -22,8 +22,7 @@ NAT: Final = arithmetic.NAT
 
 @jit()
 def most_frequent(values: Any, count: int) -> int:
-    """Return the first index of the most frequent value, of several the one first met;
-    O(k log k)."""
+    """Return the first index of the most frequent value, of several the first met; O(k log k)."""
     order = values[:count].argsort(kind="mergesort")  # stable: equal ones stay in order
     best, most, start = 0, 0, 0
     for k in range(1, count + 1):
@@ -122,11 +121,8 @@ def equals_unsigned(a: Any, b: Any) -> Any:
 
 @jit()
 def add_int64(a: Any, b: Any) -> Any:
-    """Return the sum of two i64; it wraps.
-
-    LLVM takes it that signed integers never overflow, and leaves out tests that only make a
-    difference if they do. Unsigned ones wrap.
-    """
+    """Return the sum of two i64; it wraps. LLVM takes it that signed integers never overflow, and
+    leaves out tests that only make a difference if they do. Unsigned ones wrap."""
     return np.int64(np.uint64(a) + np.uint64(b))
 
 
@@ -235,10 +231,8 @@ def blocks_of(n: int) -> int:
 
 @jit()
 def sum_of(values: NDArray[Any], n: int) -> Any:
-    """Return the sum of the first n values, which are used up; 0 for none.
-
-    Sums of pairs are added, so that the error grows with the logarithm of n.
-    """
+    """Return the sum of the first n values, which are used up; 0 for none. Sums of pairs are added,
+    so that the error grows with the logarithm of n."""
     if n == 0:
         values[0] = 0
     while n > 1:

@@ -137,8 +137,7 @@ class CommandBuffer(PlainCommandBuffer):
                 _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
 
     def _next_entities(self, plan: _Plan, count: int) -> tuple[EntityArray, int]:
-        """Return the next `count` entities, of which so many have new indices; none if there are
-        not enough."""
+        """Return the next `count` entities, none if too few, and how many have new indices."""
         entities = self._world.entities
         free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
         early = min(count, max(0, free.count - layout.MIN_FREE))

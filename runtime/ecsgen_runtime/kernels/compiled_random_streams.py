@@ -101,10 +101,8 @@ def range_at(stream: Any, number: Any, bound: Any) -> Any:
 
 @jit(forceinline=True)
 def normal_at(stream: Any, number: Any) -> Any:
-    """Return a number of mean 0 and deviation 1.
-
-    Without branches, so that loops stay vector loops: only coefficients are chosen.
-    """
+    """Return a number of mean 0 and deviation 1. Without branches, so that loops stay vector loops:
+    only coefficients are chosen."""
     high = np.int64(_word(stream, number) >> np.uint64(12))
     distance = (np.float64(high) - MIDDLE_WORD) * 2.0**-52
     square = distance * distance
@@ -121,8 +119,8 @@ def normal_at(stream: Any, number: Any) -> Any:
 
 @jit(forceinline=True)
 def bernoulli_at(stream: Any, number: Any, probability: Any) -> Any:
-    """Return true with a probability, false if that is negative or not finite: words are compared
-    as whole numbers, which is quicker."""
+    """Return true with a probability, false if that is negative or not finite."""
+    # words are compared as whole numbers, which is quicker
     is_parameter = probability > 0.0 and probability < np.inf
     bound = math.ceil(min(probability, 1.0) * 2.0**53) if is_parameter else 0.0
     return _word(stream, number) >> np.uint64(11) < np.uint64(np.int64(bound))
@@ -130,8 +128,7 @@ def bernoulli_at(stream: Any, number: Any, probability: Any) -> Any:
 
 @jit(forceinline=True)
 def exponential_at(stream: Any, number: Any, scale: Any) -> Any:
-    """Return a number of an exponential distribution with the mean `scale`; 0 if that is negative
-    or not finite."""
+    """Return an exponential number of mean `scale`; 0 if that is negative or not finite."""
     length = _minus_log(1.0 - random_at(stream, number))
     return length * scale if scale >= 0.0 and scale < np.inf else 0.0
 

@@ -570,9 +570,7 @@ class BlockCommandBuffer(DeferredCommands):
         self, owners: NDArray[Any], is_clean: bool = True, *columns: NDArray[Any]
     ) -> _Mask:
         """Begin a block, and return a mask of its rows with alive owners: all if `is_clean`.
-
-        `restore_dead_cells` restores the present cells of the other rows in `columns`.
-        """
+        `restore_dead_cells` restores the present cells of the other rows in `columns`."""
         self._first, self._next = self._next, self._next + len(owners)
         if is_clean:
             return np.True_
@@ -588,11 +586,8 @@ class BlockCommandBuffer(DeferredCommands):
         self._dead_cells = []  # holds views of columns, which may grow now
 
     def despawn(self, kind: int, running: _Mask, test: _Mask, targets: NDArray[Any] | None) -> None:
-        """Record despawns for the rows that run and pass a test. O(rows).
-
-        `kind` 0: `targets` are entities; else rows of the manager of that number, None for the
-        block's own rows.
-        """
+        """Record despawns for the rows that run and pass a test. O(rows). `kind` 0: `targets` are
+        entities; else rows of the manager of that number, None for the block's own rows."""
         if _is_any(test):
             positions, turns = self._passing(running, test)
             despawned = turns if targets is None else self._at(targets, positions)
@@ -709,8 +704,7 @@ def defaults(kind: Any) -> Columns:
 
 @cache
 def bundle_columns(kind: Any, bundle: str) -> Mapping[str, Columns]:
-    """Return the values that a bundle of a world says, by manager and field, shape (1, *shape);
-    nothing for ""."""
+    """Return the values of a bundle, by manager and field, shape (1, *shape); nothing for ""."""
     columns: dict[str, Columns] = {}
     for name, values in kind.BUNDLE_VALUES.get(bundle, {}).items():
         converters = kind.MANAGER_CLASSES[name].CONVERTERS

@@ -114,10 +114,8 @@ def _at_once(
     above: Sequence[ParentColumn],
     positions: RowArray,
 ) -> list[RowBatch]:
-    """Return blocks with adjacent memory, in which rows are at `positions`.
-
-    Parents' fields begin with array `first`; those of roots are filled once.
-    """
+    """Return blocks with adjacent memory, in which rows are at `positions`. Parents' fields begin
+    with array `first`; those of roots are filled once."""
     gathered, memory, put = batch
     roots = len(levels[0])
     upper = parents[np.concatenate([np.empty(0, np.intp), *levels[1:]])].astype(np.intp)

@@ -16,9 +16,7 @@ _SLOT_BITS: Final = 32
 
 def grown(array: Any, elements: int = 1) -> Any:
     """Return an array, or a memoryview, more than twice as long, with the same first elements.
-
-    `elements`: how many belong to a row.
-    """
+    `elements`: how many belong to a row."""
     larger = np.empty(2 * len(array) + 8 * elements, np.asarray(array).dtype)
     larger[: len(array)] = array
     return larger.data if isinstance(array, memoryview) else larger
@@ -27,10 +25,8 @@ def grown(array: Any, elements: int = 1) -> Any:
 def warn_of_cut_off(
     kernel: str, at_most: int, loops: Sequence[str], counts: NDArray[np.int64]
 ) -> None:
-    """Give a RuntimeWarning for each `while` that `at_most` has cut off.
-
-    `loops`: their lines as the schema has them; `counts`: how often, shape (loops,).
-    """
+    """Give a RuntimeWarning for each `while` that `at_most` has cut off. `loops`: their lines as
+    the schema has them; `counts`: how often, shape (loops,)."""
     for line, count in zip(loops, counts.tolist(), strict=True):
         if count:
             times = "once" if count == 1 else f"{count} times"
@@ -57,11 +53,8 @@ def take_entity(numbers: Any, free: Any, cells: Any) -> Any:
 
 
 def take_id(numbers: Any, free: Any, cells: Any) -> Any:
-    """Return the id of the next row.
-
-    `numbers`: how many were given out; the place of the free slots, and their number; the first
-    new slot, and its generation.
-    """
+    """Return the id of the next row. `numbers`: how many were given out; the place of the free
+    slots, and their number; the first new slot, and its generation."""
     number = numbers[0]
     numbers[0] = number + 1
     if number < numbers[2]:

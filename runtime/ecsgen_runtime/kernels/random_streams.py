@@ -58,10 +58,8 @@ def derive_stream_keys(
 def draw_random(
     streams: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
 ) -> None:
-    """Write each row's numbers from `number` on, in [0, 1), shape (*shape, n).
-
-    `word` and `bits` are working memory, shape (n,).
-    """
+    """Write each row's numbers from `number` on, in [0, 1), shape (*shape, n). `word` and `bits`
+    are working memory, shape (n,)."""
     for element, cells in enumerate(_planes(out)):
         _words(streams, number + element, word, bits)
         np.right_shift(word, _ELEVEN, word)
@@ -91,9 +89,7 @@ def draw_range(
     streams: DrawnWords, number: int, bound: Any, out: Any, word: DrawnWords, bits: DrawnWords
 ) -> None:
     """Write whole numbers from 0 to `bound` - 1, which fits `out`; as `draw_random` otherwise.
-
-    `bound`: from 0 to 2^32 - 1.
-    """
+    `bound`: from 0 to 2^32 - 1."""
     bounds = _planes(np.broadcast_to(np.asarray(bound, np.int64), out.shape))
     for element, cells in enumerate(_planes(out)):
         _words(streams, number + element, word, bits)
@@ -178,8 +174,7 @@ def _poisson_numbers(words: DrawnWords, mean: Any) -> NDArray[np.int64]:
 
 
 def _poisson_sums(means: _Floats, u: _Floats) -> NDArray[np.int64]:
-    """Return for each mean up to 500 the first number at which the sum of probabilities exceeds u,
-    or no longer grows."""
+    """Return the first number at which the sum of probabilities exceeds u, or no longer grows."""
     counts, rows, count = np.zeros(len(means), np.int64), np.arange(len(means)), 0
     probability = _exponential(-means)
     total = probability.copy()
@@ -407,9 +402,7 @@ NORMAL_EDGE: Final = 0.425
 
 def normal_into(words: NDArray[np.uint64], out: Any, square: _Floats) -> None:
     """Write the quantiles at (word + 1/2) * 2^-52 for words below 2^52; all of the shape (n,).
-
-    `square` is working memory; so are the words.
-    """
+    `square` is working memory; so are the words."""
     distance = words.view(np.float64)
     np.copyto(square, words.view(np.int64))
     square -= MIDDLE_WORD

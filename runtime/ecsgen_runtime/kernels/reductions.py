@@ -61,8 +61,7 @@ def rows_in_use(owners: NDArray[np.uint64], n: int) -> RecordedRows:
 
 
 def recorded_cells(column: NDArray[Any], rows: RowsOrSlice, elements: int = 1) -> NDArray[Any]:
-    """Return the cells of some rows of a flat column with so many elements per row: a view, if the
-    rows follow each other."""
+    """Return the cells of some rows of a flat column: a view, if the rows follow each other."""
     if isinstance(rows, slice):
         return column[rows.start * elements :] if rows.start else column
     return column.reshape(-1, elements)[rows].reshape(-1)
@@ -259,8 +258,7 @@ def gini_of(
 def of_lines(
     parts: list[NDArray[Any]], make: Callable[[NDArray[np.float64]], float], shape: tuple[int, ...]
 ) -> Any:
-    """Return the reduction of each element's values as a cell of a shape; rows are last in
-    parts."""
+    """Return the reduction of each element's values as a cell; rows are last in parts."""
     values = np.concatenate(parts, axis=-1) if parts else np.empty((*shape, 0))
     lines = values.reshape(int(np.prod(shape)), values.shape[-1])
     results = [make(np.ascontiguousarray(line, np.float64)) for line in lines]

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 def rows_of_live_entities(
     manager: Owned, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
-    """Return the first row of each alive entity, NIL for others; O(k).
-
-    `is_clean`: no rows of dead entities are left.
-    """
+    """Return the first row of each alive entity, NIL for others; O(k). `is_clean`: no rows of dead
+    entities are left."""
     rows = manager.lookup_many(entities)
     return rows if is_clean else _of_living(rows, entities_of(manager), entities)
 
@@ -111,8 +109,7 @@ class Messages:
         self._ensure_capacity(0)
 
     def send(self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None) -> None:
-        """Send each row's value in the only step to a row, NIL for none, if `heard` is true;
-        O(rows)."""
+        """Send each row's value in the only step to a row, or NIL, if `heard` is true; O(rows)."""
         shape = (*self._column.shape[:-1], len(rows))
         if heard is not None and not heard.all():
             rows = np.where(heard, rows, NIL)

@@ -38,10 +38,7 @@ class StreamState:
         self.calls = dict(calls or {})
 
     def key(self, kernel: str, number: int) -> np.uint64:
-        """Count a call and return its key.
-
-        `number`: the hash of the kernel's name.
-        """
+        """Count a call and return its key. `number`: the hash of the kernel's name."""
         call = self.calls.get(kernel, 0)
         self.calls[kernel] = call + 1
         return call_key(self.seed, number, call)

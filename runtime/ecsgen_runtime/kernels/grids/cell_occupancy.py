@@ -178,9 +178,7 @@ def move_to_free_cell(
     occupancy: LiveOccupancy, axes: GridAxes, row: int, old: Any, new: Any, capacity: int
 ) -> int:
     """Move a row to a cell unless it is full or no cell; return the id of the row's cell.
-
-    `capacity` is the number of rows that a cell takes, 0 for any number.
-    """
+    `capacity` is the number of rows that a cell takes, 0 for any number."""
     if new == old:
         return int(old)
     cell, before = int(new) - FIRST_CELL, int(old) - FIRST_CELL

@@ -101,19 +101,16 @@ def _neighbourhood(
 
 
 @jit(forceinline=True)
-def _low(coordinate: Any, size: Any, wraps: Any, radius: Any) -> Any:
-    return max(-radius, -((size - 1) // 2)) if wraps else max(-radius, -coordinate)
-
-
-@jit(forceinline=True)
-def _high(coordinate: Any, size: Any, wraps: Any, radius: Any) -> Any:
-    return min(radius, size // 2) if wraps else min(radius, size - 1 - coordinate)
+def _reached(coordinate: Any, size: Any, wraps: Any, radius: Any) -> Any:
+    """Return the first step within a radius along an axis, and the one after the last."""
+    if wraps:
+        return max(-radius, -((size - 1) // 2)), min(radius, size // 2) + 1
+    return max(-radius, -coordinate), min(radius + 1, size - coordinate)
 
 
 @jit(forceinline=True)
 def _moved(coordinate: Any, size: Any, wraps: Any) -> Any:
-    """Return a coordinate, at most one size outside of an axis, wrapped; below 0 if the axis does
-    not wrap."""
+    """Return a coordinate, at most one size outside, wrapped; below 0 if the axis does not wrap."""
     if wraps:
         if coordinate < 0:
             return coordinate + size
@@ -149,9 +146,7 @@ def reached_cells(
     radius: Any = None,
 ) -> int:
     """Write the cells in reach of a cell, by offset, none if it is below 0; return their number.
-
-    `steps` receives their columns in `reach`. `radius` is the cell's own, if each has one.
-    """
+    `steps` receives their columns in `reach`. `radius` is the cell's own, if each has one."""
     if cell < 0:
         return 0
     x, y, z = _coordinates(axes, cell)
@@ -207,20 +202,17 @@ def cells_near(
     if hood == HEX:
         return _hexagons_near(axes, cell, radius, center, cells)
     x, y, z = _coordinates(axes, cell)
+    first, end = _reached(x, axes.x, axes.wraps_x, radius)
     met = 0
-    for i in range(
-        _low(x, axes.x, axes.wraps_x, radius), _high(x, axes.x, axes.wraps_x, radius) + 1
-    ):
+    for i in range(first, end):
         left = _left(hood, radius, i)
         strip = _moved(x + i, axes.x, axes.wraps_x) * axes.y
-        for j in range(
-            _low(y, axes.y, axes.wraps_y, left), _high(y, axes.y, axes.wraps_y, left) + 1
-        ):
+        first, end = _reached(y, axes.y, axes.wraps_y, left)
+        for j in range(first, end):
             rest = _left(hood, left, j)
             line = (strip + _moved(y + j, axes.y, axes.wraps_y)) * axes.z
-            low = _low(z, axes.z, axes.wraps_z, rest)
-            high = _high(z, axes.z, axes.wraps_z, rest)
-            for k in range(low, high + 1):
+            low, high = _reached(z, axes.z, axes.wraps_z, rest)
+            for k in range(low, high):
                 cells[met] = line + _moved(z + k, axes.z, axes.wraps_z)
                 met += center or i != 0 or j != 0 or k != 0
     return met

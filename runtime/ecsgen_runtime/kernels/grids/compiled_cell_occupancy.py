@@ -294,9 +294,7 @@ def move_to_free_cell(
     occupancy: LiveOccupancy, axes: GridAxes, row: int, old: Any, new: Any, capacity: int
 ) -> Any:
     """Move a row to a cell unless it is full or no cell; return the id of the row's cell.
-
-    `capacity` is the number of rows that a cell takes, 0 for any number.
-    """
+    `capacity` is the number of rows that a cell takes, 0 for any number."""
     cell, before = np.int64(new - FIRST), np.int64(old - FIRST)
     if cell == before or not 0 <= cell < axes.cells:
         return old

@@ -114,8 +114,7 @@ def ways_between(
 
 
 def hexagon_steps(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of steps between hexagons at each offset in axial coordinates, shape (k,
-    2)."""
+    """Return the steps between hexagons at each offset in axial coordinates, shape (k, 2)."""
     steps: NDArray[np.int64] = np.abs([*offsets.T, offsets.sum(axis=1)]).max(axis=0)
     return steps
 

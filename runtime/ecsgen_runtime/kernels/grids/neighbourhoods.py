@@ -1,5 +1,4 @@
-"""Pairs of cells and the cells in reach of them, or these cells' occupants, all at once, in
-order."""
+"""Pairs of cells and the cells in reach of them, or these cells' occupants, in order."""
 
 from __future__ import annotations
 
@@ -100,11 +99,8 @@ def pairs_to_neighbours(pairs: CellPairs, count: int) -> Neighbours:
 
 
 def rows_by_cell(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:
-    """Return starts and rows by cell, in ascending order; rows with cell -1 are left out.
-
-    Starts, shape (count + 1,), are a view of the array of rows, which begins with them. O(n +
-    count).
-    """
+    """Return starts and rows by cell, in ascending order; rows with cell -1 are left out. Starts,
+    shape (count + 1,), are a view of the array of rows, which begins with them. O(n + count)."""
     here = cells >= 0
     rows = NO_ROWS if not here.any() else here.nonzero()[0]
     numbers = cells[rows]

@@ -179,8 +179,7 @@ class Occupant(Manager):
         return self.data.version, self.data._cell_occupants.moves, self._despawn_count
 
     def _occupants(self) -> tuple[RowArray, RowArray]:
-        """Return starts and rows by cell, in row order: cell k has `rows[starts[k] : starts[k +
-        1]]`. O(n + cells) after a change."""
+        """Return starts, shape (cells + 1,), and rows by cell; O(n + cells) after a change."""
         occupants, stamp = self.data._cell_occupants, self._stamp
         if occupants.order is None or occupants.stamp != stamp:
             occupants.order = rows_by_cell(self.cells_now(), len(self._grid))

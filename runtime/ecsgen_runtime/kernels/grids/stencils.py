@@ -232,9 +232,8 @@ def count_some(counts: NDArray[np.uint8], mask: Any) -> None:
 def fold_some(
     fold: np.ufunc, total: NDArray[Any], values: Any, mask: Any, memory: NDArray[Any]
 ) -> None:
-    """Add values to a total, or keep the lesser or greater ones, where a mask is true.
-
-    `memory`: integers as wide as the values, one for each."""
+    """Add values to a total, or keep the lesser or greater ones, where a mask is true. `memory`:
+    integers as wide as the values, one for each."""
     if mask is True:
         fold(total, values, out=total)
     elif (len(mask) - np.count_nonzero(mask)) * _FEW < len(mask):  # at the border of a grid
@@ -249,7 +248,6 @@ def fold_some(
 
 def chosen_values(values: Any, mask: _Mask, other: Any, memory: NDArray[Any]) -> NDArray[Any]:
     """Return values where a mask is true, another one elsewhere, in memory of integers as wide.
-
     `np.where` takes two to four times as long."""
     bits, differing = values.view(memory.dtype), values.dtype.type(other).view(memory.dtype)
     if differing:
@@ -268,9 +266,8 @@ def fold_floats(
     mask: Any,
     memory: NDArray[Any],
 ) -> None:
-    """Keep the lesser or greater floats where a mask is true: `fold` passes over NaN.
-
-    `nans` becomes true where a value is NaN; `memory`: integers as wide as the values."""
+    """Keep the lesser or greater floats where a mask is true: `fold` passes over NaN. `nans`
+    becomes true where a value is NaN; `memory`: integers as wide as the values."""
     if np.isnan(np.minimum.reduce(values, axis=None)):
         nans |= np.isnan(values) & mask
     if mask is not True:

@@ -34,8 +34,7 @@ _MOST: Final = 1 << 62
 SPARSE: Final = 4
 """Ratio of cells to positions up to which cells have a table."""
 CELL_STEPS: Final = ((-1, 0, 1), (0,), (-1, 0), (-1, 0, 1))
-"""Steps to the cells around a cell, by the number of cells of a wrapped axis; first, of an open
-one."""
+"""Steps to the cells around a cell, by the number of cells of a wrapped axis, 0 of an open one."""
 
 
 class CellGrid(NamedTuple):
@@ -70,8 +69,7 @@ class CellList(NamedTuple):
 
 
 class Lattice(NamedTuple):
-    """Numbers of cells along each axis, from 0 on; an open axis has one free number on each
-    side."""
+    """Numbers of cells along each axis, from 0 on; an open axis has a free one on each side."""
 
     counts: tuple[int, ...]
     spans: tuple[int, ...]
@@ -82,11 +80,8 @@ class Lattice(NamedTuple):
         return min(prod(self.spans), _MOST)
 
     def keys(self, numbers: Sequence[Any]) -> Any:
-        """Return the keys of cells.
-
-        If there were too many, distant strips of cells share keys: their positions are never in
-        reach, and no two strips around a cell are among them.
-        """
+        """Return the keys of cells. If there were too many, distant strips of cells share keys:
+        their positions are never in reach, and no two strips around a cell are among them."""
         *outer, last = numbers
         keys: Any = 0
         for axis, axis_numbers in enumerate(outer):
@@ -97,15 +92,13 @@ class Lattice(NamedTuple):
 
 
 def wrap_sizes(wrap: tuple[float, ...], kind: Any) -> NDArray[Any]:
-    """Return the sizes of a space's axes and their halves, shape (2, axes); of open axes 1 and
-    infinity."""
+    """Return the `sizes` that `CellGrid` has for a space."""
     return cell_grid(1.0, wrap, np.dtype(kind)).sizes
 
 
 @lru_cache(16)
 def cell_grid(radius: float, wrap: tuple[float, ...], dtype: np.dtype[Any]) -> CellGrid:
-    """Return the cells for a radius in a space, shared and read only; `wrap` has 0 for open
-    axes."""
+    """Return the cells for a radius, shared and read only; `wrap` has 0 for open axes."""
     edge, kind = WIDER * radius, dtype.type
     with np.errstate(all="ignore"):
         reach = np.square(kind(radius))
@@ -130,8 +123,7 @@ def take_around(apart: NDArray[Any], size: Any, half: Any) -> None:
 
 
 def numbered(grid: CellGrid, *positions: Positions) -> tuple[Lattice, list[list[CellNumbers]]]:
-    """Return a lattice, and the cell numbers along each axis, shape (k,), of several sets of finite
-    positions."""
+    """Return a lattice, and each axis' cell numbers, shape (k,), of sets of finite positions."""
     numbers: list[list[CellNumbers]] = [[] for _ in positions]
     spans, counts = [], list(grid.counts)
     for axis, edge in enumerate(grid.edges):
@@ -200,8 +192,7 @@ def sorted_cells(keys: CellNumbers, key_limit: int) -> CellList:
 
 
 def _table(keys: CellNumbers, key_limit: int) -> RowArray | None:
-    """Return the number of positions before each cell; None if cells are far more than
-    positions."""
+    """Return the number of positions before each cell; None if cells are far more."""
     if key_limit > SPARSE * len(keys):
         return None
     table = np.zeros(key_limit + 1, np.intp)
@@ -248,9 +239,8 @@ def _around(cells: CellNumbers, count: int) -> CellNumbers:
 
 
 def _stretches(cells: CellNumbers, count: int) -> list[tuple[Any, Any, Any]]:
-    """Return stretches of consecutive cells around each cell: cells, first numbers and ends.
-
-    Cells at a border have two stretches."""
+    """Return stretches of consecutive cells around each cell: cells, first numbers and ends. Cells
+    at a border have two stretches."""
     everywhere = slice(None)
     if not count:
         return [(everywhere, cells - 1, cells + 2)]

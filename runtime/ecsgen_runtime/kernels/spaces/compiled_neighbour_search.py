@@ -16,10 +16,8 @@ from .cell_lists import (
     NO_KEYS,
     SPARSE,
     CellGrid,
-    CellList,
     CellNumbers,
     EntityKeys,
-    Lattice,
     Positions,
     cell_grid,
     numbered,
@@ -144,21 +142,17 @@ def _sorted(grid: CellGrid, sets: Sequence[Positions]) -> _Tables:
     """Return tables by sorting positions."""
     lattice, numbers = numbered(grid, *map(finite_positions, sets))
     ordered = [sorted_cells(lattice.keys(along), lattice.key_limit) for along in numbers]
-    order, *tables = _listed(lattice, numbers[0], ordered[0], ordered[-1])
-    return order, ordered[-1].order.astype(np.uint32), *tables
-
-
-def _listed(
-    lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
-) -> tuple[Any, ...]:
+    asking, members = ordered[0], ordered[-1]
     firsts = asking.order[asking.starts[:-1]]
-    ends = runs_around(lattice, [runs_per_cell[firsts] for runs_per_cell in numbers], members)
+    ends = runs_around(lattice, [along[firsts] for along in numbers[0]], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
     _, cells, runs_per_cell = ends.shape
     max_members = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
-    order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
-    begins = (np.arange(cells + 1) * runs_per_cell).astype(np.uint32)
-    return order, starts, begins, low, high, np.ones(cells, np.bool_), max_members
+    begins = np.arange(cells + 1) * runs_per_cell
+    tables = (
+        each.astype(np.uint32) for each in (asking.order, members.order, asking.starts, begins)
+    )
+    return *tables, low, high, np.ones(cells, np.bool_), max_members
 
 
 @jit(forceinline=True)
@@ -297,8 +291,7 @@ def cells_around(
 def _stretch(
     table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, n_runs: int
 ) -> int:
-    """Write the runs around a cell at an end of a strip that wraps; return the new number of
-    runs."""
+    """Write the runs around a cell at an end of a strip that wraps; return the runs so far."""
     low, high, again = z - 1, z + 2, 0
     if count == 1:
         low, high = z, z + 1

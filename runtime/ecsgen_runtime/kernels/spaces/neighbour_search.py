@@ -197,9 +197,8 @@ class NeighbourPairs:
         return self._only(self._pair_values(values).nonzero()[0])
 
     def best(self, choose: np.ufunc, values: Any, is_first: bool) -> NeighbourPairs:
-        """Return each asking position's pairs with the extreme value, by `fmax` or `fmin`.
-
-        NaN loses; the first criterion (`is_first`) leaves pairs with NaN out."""
+        """Return each asking position's pairs with the extreme value, by `fmax` or `fmin`. NaN
+        loses; the first criterion (`is_first`) leaves pairs with NaN out."""
         pair_values = self._pair_values(values)
         if is_first and pair_values.dtype.kind == "f":
             comparable = self._only((pair_values == pair_values).nonzero()[0])
@@ -426,8 +425,7 @@ def _spare_capacity(rows: RowArray) -> int:
 
 
 class CellMessages(DeferredMessages):
-    """Messages of rows that run cell by cell: delivered after the last row, in the order of
-    rows."""
+    """Messages of rows that run cell by cell: delivered after the last one, in row order."""
 
     def __init__(
         self, column: NDArray[Any], ufunc: np.ufunc | None, steps: int, blocks: NeighbourBlocks

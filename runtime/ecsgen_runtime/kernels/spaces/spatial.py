@@ -249,10 +249,8 @@ def join_live_search_arguments(
     members: RowArray | None = None,
     hidden: RowArray = NO_ROWS,
 ) -> LiveSearchArguments:
-    """Return arguments to search for `members`, by default `asking`, near the rows `asking`.
-
-    Hidden rows are not found, nor, of two sets, rows of the same entity.
-    """
+    """Return arguments to search for `members`, by default `asking`, near the rows `asking`. Hidden
+    rows are not found, nor, of two sets, rows of the same entity."""
     arguments = join_search_arguments(kernel, manager, radius, asking, members, hidden)
     _, positions, reach, wrap, _, names = arguments
     met = asking if members is None else members
