@@ -48,7 +48,7 @@ FIELD_NAMES: Final[Names] = {
         "REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS row_keys row_keys_version "
         "rows_from rows_of_many saved_columns saved_numbers saved_objects set_ids shown_rows "
         "subtables take_cold_row take_columns take_objects takes_small_batch with_descendants "
-        "without_holes counts_as_end end_entities ENDS IS_MUTUAL link_index link_stamp "
+        "without_holes end_entities ENDS IS_MUTUAL link_index link_stamp "
         "links_by_slot added_rows announce_added HAS_ADD_CALLBACKS has_add_listeners has_few_rows "
         "rows_by_values cold_cells"
     ),

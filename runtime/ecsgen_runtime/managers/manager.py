@@ -312,6 +312,10 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             columns[name] = field.to_column(arguments.get(name, default), count, buffer)
         return columns
 
+    def _set_value(self, name: str, row: int, value: Any) -> None:
+        """Write a checked value to a row in use; O(1)."""
+        getattr(self.data, f"_{name}_column")[row] = value
+
     def _used_cells(self) -> memoryview[Any] | None:
         """Return a memoryview that is 0 at holes; None if rows are packed. O(1)."""
         return None

@@ -154,6 +154,14 @@ class Rows(ColumnsBase):
         """Copy rows src[k] to dst[k], column by column; of rows that may move."""
         raise NotImplementedError
 
+    def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows before a bound; O(n)."""
+        getattr(self, f"_{name}_column")[:bound] = cells
+
+    def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to these distinct rows; O(k)."""
+        getattr(self, f"_{name}_column")[rows] = cells
+
     def _init_empty(self) -> None:
         """Set the policies' state to that without rows."""
 

@@ -85,14 +85,14 @@ class OccupantRows(Rows):
             rows = np.arange(boundary)
             self._move_to(rows, np.broadcast_to(cells, boundary))
         else:
-            super()._assign_values(name, boundary, cells)  # type: ignore[misc]  # of unique ones
+            super()._assign_values(name, boundary, cells)
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
         """Write a checked value to each of these distinct rows; O(n)."""
         if name == self.CELL_FIELD:
             self._move_to(rows, cells)
         else:
-            super()._write_values(name, rows, cells)  # type: ignore[misc]  # of unique ones
+            super()._write_values(name, rows, cells)
 
     def _move_to(self, rows: RowArray, ids: NDArray[np.uint64]) -> None:
         """Move rows to cells, or raise; rows may exchange cells."""
@@ -243,7 +243,7 @@ class Occupant(Manager):
         """Write a checked value to a row in use, or raise; O(1)."""
         data = self.data
         if name != data.CELL_FIELD:
-            super()._set_value(name, row, value)  # type: ignore[misc]  # of a unique one
+            super()._set_value(name, row, value)
             return
         before = int(data._cell_ids[row])
         if value == before:

@@ -229,22 +229,14 @@ class IndexedRows(Rows):
         return self._field_indexes[name].find_many(values, self)
 
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
-        """Write checked values that broadcast to the rows before a bound; O(n)."""
-        index = self._field_indexes.get(name)
-        if index is None:
-            super()._assign_values(name, bound, cells)  # type: ignore[misc]  # of other policies
-            return
-        index.forget()
-        index.column[:bound] = cells
+        if name in self._field_indexes:
+            self._field_indexes[name].forget()
+        super()._assign_values(name, bound, cells)
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
-        """Write a checked value to each of these distinct rows; O(k)."""
-        index = self._field_indexes.get(name)
-        if index is None:
-            super()._write_values(name, rows, cells)  # type: ignore[misc]  # of other policies
-            return
-        index.note_many(rows)
-        index.column[rows] = cells
+        if name in self._field_indexes:
+            self._field_indexes[name].note_many(rows)
+        super()._write_values(name, rows, cells)
 
 
 class Indexed(BaseManager):
@@ -259,10 +251,7 @@ class Indexed(BaseManager):
         self.data._note_rows(rows)
 
     def _set_value(self, name: str, row: int, value: Any) -> None:
-        """Write a checked value to a row in use; O(1)."""
-        index = self.data._field_indexes.get(name)
-        if index is None:
-            super()._set_value(name, row, value)  # type: ignore[misc]  # of other policies
-            return
-        index.note(row)
-        index.column[row] = value
+        indexes = self.data._field_indexes
+        if name in indexes:
+            indexes[name].note(row)
+        super()._set_value(name, row, value)

@@ -70,24 +70,12 @@ class LinkRows(Rows):
         return super()._nbytes() + self.link_index.nbytes
 
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
-        """Write checked values that broadcast to the rows before a bound; O(n)."""
-        if self.counts_as_end(name):
-            getattr(self, f"_{name}_column")[:bound] = cells
-        else:
-            super()._assign_values(name, bound, cells)  # type: ignore[misc]  # of another guard
+        self.link_index.writes += name in self.ENDS
+        super()._assign_values(name, bound, cells)
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
-        """Write a checked value to each of these distinct rows; O(k)."""
-        if self.counts_as_end(name):
-            getattr(self, f"_{name}_column")[rows] = cells
-        else:
-            super()._write_values(name, rows, cells)  # type: ignore[misc]  # of another guard
-
-    def counts_as_end(self, name: str) -> bool:
-        """Count a write to an end; return True if no other guard has the field."""
         self.link_index.writes += name in self.ENDS
-        others = *getattr(self, "UNIQUE", ()), *getattr(self, "INDEXED", ())
-        return name in self.ENDS and name not in others
+        super()._write_values(name, rows, cells)
 
 
 class Network(Manager):
@@ -151,11 +139,8 @@ class Network(Manager):
         return Links(starts, links.rows[indices], links.others[indices])
 
     def _set_value(self, name: str, row: int, value: Any) -> None:
-        """Write a checked value to a row in use; O(1)."""
-        if self.data.counts_as_end(name):
-            getattr(self.data, f"_{name}_column")[row] = value
-        else:
-            super()._set_value(name, row, value)  # type: ignore[misc]  # of another guard
+        self.data.link_index.writes += name in self.data.ENDS
+        super()._set_value(name, row, value)
 
 
 class DirectedNetwork(Network):

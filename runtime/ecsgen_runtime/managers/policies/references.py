@@ -17,8 +17,7 @@ from ...tables.columns import used_among
 from ...tables.placement import NO_ROWS
 from ..manager import Manager
 from .cold import IndirectRows
-from .index import Indexed, IndexedRows
-from .networks import LinkRows, Network
+from .index import IndexedRows
 from .owners import KnowsEntities, Owned, known_entities
 
 Test: TypeAlias = Callable[[EntityArray], NDArray[np.bool_]]
@@ -67,15 +66,9 @@ class References(Manager):
     def _clear(self, name: str, rows: RowArray) -> None:
         """Set a field of k distinct rows to 0; O(k), of a cold field O(cold rows)."""
         data = self.data
-        is_indexed = isinstance(data, IndexedRows) and name in data.INDEXED
-        if is_indexed or (isinstance(data, LinkRows) and name in data.ENDS):
-            assert isinstance(self, (Indexed, Network))
-            for row in rows.tolist():
-                self._set_value(name, row, 0)
-            return
         cells_and_rows = data.cold_cells(name) if isinstance(data, IndirectRows) else None
         if cells_and_rows is None:
-            getattr(data, f"_{name}_column")[rows] = 0
+            data._write_values(name, rows, np.zeros(1, np.uint64))
         else:
             cells, rows_with_cells = cells_and_rows
             cells[np.isin(rows_with_cells, rows)] = 0

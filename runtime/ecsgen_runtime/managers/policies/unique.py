@@ -201,18 +201,19 @@ class UniqueRows(Rows):
             index.forget(row)
 
     def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
-        """Write checked values that broadcast to the rows before a bound; O(n)."""
+        if name not in self._indexes:
+            super()._assign_values(name, bound, cells)
+            return
         rows = self._used_rows()
         rows = rows[rows < bound]
         self._write_values(name, rows, np.broadcast_to(cells, bound)[rows])
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
-        """Write a checked value to each of these distinct rows; O(k).
-
-        Raises:
-            DuplicateValueError: then two rows would have the same; nothing was written.
-        """
-        index = self._indexes[name]
+        """Write a checked value to each row, or raise DuplicateValueError and write none; O(k)."""
+        index = self._indexes.get(name)
+        if index is None:
+            super()._write_values(name, rows, cells)
+            return
         fresh = index.entries(cells, rows)
         is_written = np.zeros(self._n, np.bool_)
         is_written[rows] = True
@@ -269,7 +270,10 @@ class Unique(Manager):
 
     def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise DuplicateValueError; O(1)."""
-        index = self.data._indexes[name]
+        index = self.data._indexes.get(name)
+        if index is None:
+            super()._set_value(name, row, value)
+            return
         key = index.key(value)
         if index.rows.get(key, row) != row:
             raise index.taken(key)
