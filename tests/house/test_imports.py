@@ -122,7 +122,7 @@ def test_what_runs_with_the_lowest_versions_is_there() -> None:
 
 CEILINGS = {
     GENERATOR: {"underscores": 3, "seams": 1},
-    LIBRARY: {"underscores": 118, "seams": 3},
+    LIBRARY: {"underscores": 117, "seams": 3},
 }
 """Lines that there are today: who takes some away lowers the number."""
 

@@ -186,7 +186,7 @@ class _Reader:
         parts = [parts[index] for index in field_order([part.name for part in array.type])]
         columns = [self.read(part, start, each) for part in parts]
         if self._field is not None:
-            columns = [self._field._converted(column) for column in columns]
+            columns = [self._field.convert_array(column) for column in columns]
         if not columns:
             return np.empty((len(array), 0))
         return np.stack(columns, axis=1)

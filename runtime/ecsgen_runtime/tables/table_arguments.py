@@ -93,7 +93,7 @@ def _concatenated(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
 
 def _element_cells(field: Any, part: Any, count: int) -> NDArray[Any]:
     if is_array_like(type(part)):
-        cells = field._converted(to_array(part, 1, field.name, field))
+        cells = field.convert_array(to_array(part, 1, field.name, field))
     else:
         cells = np.array(field.to_element(part), field.dtype)
     if cells.shape not in ((), (1,), (count,)):

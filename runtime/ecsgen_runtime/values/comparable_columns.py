@@ -112,7 +112,7 @@ class EnumColumn(ComparableColumn):
         if kind in "biuf":
             return array
         if kind in "UTS" or any(isinstance(cell, str) for cell in array.ravel().tolist()):
-            return self.FIELD.to_numbers(array)
+            return self.FIELD.convert_array(array)
         if is_sequence:  # of numbers
             array = np.asarray(value)
         if array.dtype.kind in "biuf":

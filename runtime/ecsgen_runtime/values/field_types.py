@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum, IntEnum, IntFlag
-from functools import cache
+from functools import cache, reduce
 from math import frexp, inf, isfinite, isinf, isnan, nextafter
-from operator import index
+from operator import index, or_
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -112,18 +112,28 @@ class Field:
         """
         if not is_array_like(type(value)):
             return np.array(self.to_element(value), self.dtype)
-        array = self._converted(to_array(value, 1 + len(self.shape), self._wanted_many, self))
+        array = self.convert_array(to_array(value, 1 + len(self.shape), self._wanted_many, self))
         if array.shape and array.shape != (rows, *self.shape):
             array = self._fitted(array, (rows, *self.shape))
         if buffer is not None and np.may_share_memory(array, buffer):
             return array.copy()
         return array
 
+    def to_cells(self, values: Any) -> NDArray[Any]:
+        """Return k values of a scalar field, an array or a list, in its dtype, shape (k,)."""
+        if not is_array_like(type(values)) or np.ndim(values) == 0:
+            kind = type(values).__name__
+            raise TypeError(f"{self.name}: wanted an array or a list of values, not {kind}")
+        count = len(values)
+        cells = self.to_column(values, count).astype(self.dtype, copy=False)
+        return np.broadcast_to(cells, count)
+
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array of one of `_kinds` in the column's dtype, after checking its elements."""
         return array
 
-    def _converted(self, array: NDArray[Any]) -> NDArray[Any]:
+    def convert_array(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of any shape in the column's dtype, after checking its elements."""
         kind = array.dtype.kind
         if kind in self._kinds:
             return self._cast(array)
@@ -215,7 +225,7 @@ class ShapedField(Field):
         array = to_array(value, len(self.shape), self._wanted_one, self)
         if array.shape != self.shape:
             raise ValueError(f"{self._wanted_one}, not {array.shape}")
-        return tuple(self._converted(array).ravel().tolist())
+        return tuple(self.convert_array(array).ravel().tolist())
 
 
 @cache
@@ -460,10 +470,7 @@ class EnumField(Field):
         super().__init__(name, f"u{int(scalar[1:]) // 8}", shape, enum.__name__)
         numbers = sorted({member.value for member in enum.__members__.values()})
         self._enum = enum
-        self._mask = 0
-        if issubclass(enum, IntFlag):
-            for number in numbers:
-                self._mask |= number
+        self._mask = reduce(or_, numbers, 0) if issubclass(enum, IntFlag) else 0
         self._members = frozenset(numbers)
         self._sorted: NDArray[Any] = np.array(numbers, self.dtype)
         self._has_gaps = len(numbers) <= numbers[-1]
@@ -478,10 +485,6 @@ class EnumField(Field):
         if self._column_type is None:  # not at import: a class takes time
             self._column_type = type("EnumColumn", (EnumColumn,), {"__slots__": (), "FIELD": self})
         return column.view(self._column_type)
-
-    def to_numbers(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of members, names or numbers, of any shape, as numbers."""
-        return self._converted(array)
 
     def to_element(self, value: Any) -> Any:
         if type(value) is self._enum:

@@ -75,10 +75,8 @@ class TimeField(Field):
 
     def _of_ticks(self, ticks: int, is_exact: bool, value: object) -> Any:
         """Return the time of so many units, which a value is; raises for one that is not exact."""
-        if not is_exact:
-            raise ValueError(f"{self.name}: {short_repr(value)} is not exact in {self.wanted}")
-        if abs(ticks) > _MOST:
-            raise OverflowError(f"{self.name}: {short_repr(value)} is too far for {self.wanted}")
+        if not is_exact or abs(ticks) > _MOST:
+            raise self._not_held(value, OverflowError if is_exact else ValueError)
         return self._scalar(ticks, self._unit)
 
     def _from_text(self, text: str) -> Any:
@@ -125,10 +123,11 @@ class TimeField(Field):
             return
         position = int(bad.argmax())
         at = f" (at position {position})" if array.ndim else ""
-        shown = short_repr(array.reshape(-1)[position])
-        if error is OverflowError:
-            raise OverflowError(f"{self.name}: {shown} is too far for {self.wanted}{at}")
-        raise ValueError(f"{self.name}: {shown} is not exact in {self.wanted}{at}")
+        raise self._not_held(array.reshape(-1)[position], error, at)
+
+    def _not_held(self, value: object, error: type[Exception], at: str = "") -> Exception:
+        why = "is too far for" if error is OverflowError else "is not exact in"
+        return error(f"{self.name}: {short_repr(value)} {why} {self.wanted}{at}")
 
     def _with_zone(self, value: object) -> ValueError:
         hint = "times have none: convert to UTC, and leave it out"

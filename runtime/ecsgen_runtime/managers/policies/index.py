@@ -17,7 +17,6 @@ from ...base.handles import Neighbours, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...tables.columns import Rows, used_among, used_rows
 from ...tables.placement import joined_ranges
-from ...values.array_coercion import is_array_like
 from ...values.field_types import Field
 from ..manager import BaseManager
 
@@ -156,13 +155,8 @@ class FieldIndex:
 
     def find_many(self, values: Any, data: Rows) -> Neighbours:
         """Return the rows with each of k values; O(k log n + rows found) but after bulk writes."""
-        name = self.field.name
-        if not is_array_like(type(values)) or np.ndim(values) == 0:
-            kind = type(values).__name__
-            raise TypeError(f"{name}: wanted an array or a list of values, not {kind}")
-        count = len(values)
-        cells = np.broadcast_to(self.field.to_column(values, count), count)
-        cells = cells.astype(self.field.dtype, copy=False)
+        cells = self.field.to_cells(values)
+        count = len(cells)
         self.sort(data)
         numbers, rows = self.order.find(cells)
         if self.n_noted:

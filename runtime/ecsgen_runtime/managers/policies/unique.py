@@ -17,7 +17,6 @@ from ...base.locks import mark_broken
 from ...base.specialisation import NO_SLOTS
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.columns import Rows
-from ...values.array_coercion import is_array_like
 from ...values.field_types import Field, TextField
 from ..manager import Manager
 
@@ -60,13 +59,8 @@ class ValueIndex:
 
     def find_many(self, values: Any) -> RowArray:
         """Return the row of each of k values, NIL where none has it; O(k)."""
-        name = self.field.name
-        if not is_array_like(type(values)) or np.ndim(values) == 0:
-            kind = type(values).__name__
-            raise TypeError(f"{name}: wanted an array or a list of values, not {kind}")
-        count = len(values)
-        keys = np.broadcast_to(self.as_keys(self.field.to_column(values, count)), count).tolist()
-        return np.fromiter(map(self.rows.get, keys, repeat(NIL)), np.intp, count)
+        keys = self.as_keys(self.field.to_cells(values)).tolist()
+        return np.fromiter(map(self.rows.get, keys, repeat(NIL)), np.intp, len(keys))
 
     def key(self, cell: Any) -> Any:
         """Return a converted value as the column has it: rounded, or without padding."""
