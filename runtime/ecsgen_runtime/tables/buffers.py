@@ -75,16 +75,18 @@ def round_up_pages(size: int) -> int:
 def allocate(row_bytes: int, capacity: int) -> NDArray[np.uint8]:
     """Return a zeroed buffer for `capacity` rows: whole pages, starting on a cache line."""
     size = round_up_pages(row_bytes * capacity)
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]
+    return _aligned(np.zeros(size + CACHE_LINE, np.uint8))
 
 
 def unfilled(size: int) -> NDArray[np.uint8]:
     """Return a buffer that starts on a cache line; its bytes are whatever they are."""
-    raw = np.empty(size + CACHE_LINE, np.uint8)
+    return _aligned(np.empty(size + CACHE_LINE, np.uint8))
+
+
+def _aligned(raw: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return all but one cache line of a buffer, from the first cache line on."""
     start = -int(raw.__array_interface__["data"][0]) % CACHE_LINE
-    return raw[start : start + size]
+    return raw[start : len(raw) - CACHE_LINE + start]
 
 
 def copy_rows(
