@@ -1,47 +1,32 @@
 """The extension: plans of classes, and methods that stand before generated ones."""
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Self, final
+
+class _Plan:
+    def __new__(cls, spec: dict[str, Any], /) -> Self: ...
+    def seal(self) -> None:
+        """Remember what the class is like: the layer holds from now on."""
 
 @final
-class Entities:
+class Entities(_Plan):
     """What the layer knows of a class of entity managers."""
 
-    def __new__(cls, spec: dict[str, Any], /) -> Entities: ...
-    def seal(self) -> None:
-        """Remember what the class is like: the layer holds from now on."""
-
 @final
-class Component:
+class Component(_Plan):
     """What the layer knows of a class of managers."""
 
-    def __new__(cls, spec: dict[str, Any], /) -> Component: ...
-    def seal(self) -> None:
-        """Remember what the class is like: the layer holds from now on."""
-
 @final
-class World:
+class World(_Plan):
     """What the layer knows of a class of worlds."""
 
-    def __new__(cls, spec: dict[str, Any], /) -> World: ...
-    def seal(self) -> None:
-        """Remember what the class is like: the layer holds from now on."""
-
 @final
-class Proxy:
+class Proxy(_Plan):
     """What the layer knows of a class of proxies."""
 
-    def __new__(cls, spec: dict[str, Any], /) -> Proxy: ...
-    def seal(self) -> None:
-        """Remember what the class is like: the layer holds from now on."""
-
 @final
-class Join:
+class Join(_Plan):
     """What the layer knows of the class that joins the components of queries."""
-
-    def __new__(cls, spec: dict[str, Any], /) -> Join: ...
-    def seal(self) -> None:
-        """Remember what the class is like: the layer holds from now on."""
 
 @final
 class Property:
@@ -61,13 +46,13 @@ class Rows:
 class Method:
     """A generated method, the usual case of which is in C."""
 
-    plan: Entities | Component | World | Proxy | Join
+    plan: _Plan
     field: int
     __wrapped__: Callable[..., Any]
 
     def __new__(
         cls,
-        plan: Entities | Component | World | Proxy | Join,
+        plan: _Plan,
         wrapped: Callable[..., Any],
         function: str,
         field: int = 0,
