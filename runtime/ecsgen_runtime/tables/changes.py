@@ -20,6 +20,7 @@ from ..entities.entity_changes import KeyChanges, Uncopied, compare_keys
 from ..values.field_tables import FieldInfo
 from .buffers import item_view, split_columns
 from .columns import Rows
+from .placement import NO_ROWS
 
 _FEW: Final = 8
 """Differing words are looked at one by one if they are fewer than one of so many."""
@@ -191,8 +192,7 @@ class ChangeReader(Uncopied):
         return changes, _State(version, keys, has_gaps, cells)
 
 
-_NO_ROWS: Final = np.empty(0, np.intp)
-_NO_MOVES: Final = KeyChanges(_NO_ROWS, _NO_ROWS, _NO_ROWS, _NO_ROWS)
+_NO_MOVES: Final = KeyChanges(NO_ROWS, NO_ROWS, NO_ROWS, NO_ROWS)
 
 
 def _columns_of(rows: Rows, name: str) -> _Columns:

@@ -205,8 +205,8 @@ def _bridged(neighbours: RowArray, removed: RowArray) -> RowArray:
 _FEW_BELOW: Final = 64
 """At most so many rows are found one after the other."""
 
-_SHORT: Final = 16
-"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+_SHORT: Final = 1 << 16
+"""Depths below it are of 16 bits, which numpy sorts by radix, ten times faster than longer ones."""
 
 
 def _upwards(parents: RowLinks) -> RowArray:
@@ -306,21 +306,13 @@ class LevelCache:
         """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
         if version != self._version:
             depth = depths(parents)
-            self.rows = _by_depth(depth)
+            short = depth.astype(np.uint16) if depth.max(initial=0) < _SHORT else depth
+            self.rows = short.argsort(kind="stable")
             self.rows.flags.writeable = False
             ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
             self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
             self._version = version
         return self._found
-
-
-def _by_depth(depth: NDArray[np.int32]) -> RowArray:
-    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
-    order = depth.astype(np.uint16).argsort(kind="stable")
-    upper = depth >> _SHORT
-    if upper.any():
-        order = order[upper.astype(np.uint16)[order].argsort(kind="stable")]
-    return order
 
 
 # The children of a parent are a chain in order of attachment; a root is one of its own.

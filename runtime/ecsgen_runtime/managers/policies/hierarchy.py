@@ -377,11 +377,9 @@ class Hierarchy(Packed):
         if self._tracked_parents is None:
             return
         above, self._tracked_parents = np.asarray(self._tracked_parents, np.intp), None
-        self._commit(self._attach_children, rows[above != NIL], above[above != NIL])
-
-    def _attach_children(self, rows: RowArray, parents: RowArray) -> None:
-        data = self.data
-        apply_writes(chains.plan_reparenting(data._family(), rows, parents, data.n))
+        links, is_child = self.data._family(), above != NIL
+        rows, above = rows[is_child], above[is_child]
+        self._commit(apply_writes, chains.plan_reparenting(links, rows, above, self.data.n))
 
     @abstractmethod
     def _count_new(self, of: Any) -> int:
@@ -502,9 +500,6 @@ class UnownedHierarchy(Unowned, Hierarchy):
 _FEW: Final = 64
 """At most so many are compared in a tenth of the time that `setdiff1d` takes for any."""
 
-NO_ENTITIES: Final = np.empty(0, np.uint64)
-NO_ENTITIES.flags.writeable = False
-
 
 class OrphansDie(OrphansDestroy, OwnedHierarchy):
     """A manager that destroys the entities of a removed row's descendants."""
@@ -536,7 +531,7 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
         data = self.data
         is_below = chains.isin_sorted(data._parent_column[removed], removed, data.n)
         if not is_below.any():
-            return NO_ENTITIES
+            return np.empty(0, np.uint64)
         owners = owner_column(data)[removed]
         orphans = _difference(owners[is_below], owners[~is_below])
         alive: NDArray[np.bool_] = self._entities.alive_many(orphans)

@@ -232,17 +232,19 @@ class Many(Mapped):
         previous[behind] = before
 
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
+        relink = partial(self._commit_chains, self._plan_chains(src, dst, removed))
+        return (*super()._plan_moves(src, dst, removed), relink)
+
+    def _plan_chains(self, src: RowArray, dst: RowArray, removed: RowArray) -> ListPlan:
         data = self.data
         owners = owner_column(data)
         if len(removed) == data.n:
             left = owners[self.first_rows()]
-            plan: ListPlan = [], left[:0], removed[:0], left
-            return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
+            return [], left[:0], removed[:0], left
         previous = data._previous_column
         if (previous[src] == src).all() and (previous[removed] == removed).all():
-            moved: list[Write] = [(previous, dst, dst)]  # each is its owner's only one
-            plan = moved, owners[src], dst, owners[removed]
-            return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
+            # each is its owner's only one
+            return [(previous, dst, dst)], owners[src], dst, owners[removed]
         moves = src, dst
         chains = LinkUpdates(data._next_column, data._previous_column, moves, removed, data.n)
         entered, first, left = owners[:0], dst[:0], owners[:0]
@@ -257,8 +259,7 @@ class Many(Mapped):
             is_left, left = heads != NIL, losing[heads == NIL]
             entered = np.concatenate((entered, losing[is_left]))
             first = np.concatenate((first, heads[is_left]))
-        plan = chains.writes, entered, first, left
-        return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
+        return chains.writes, entered, first, left
 
     def _commit_chains(self, plan: ListPlan) -> None:
         writes, owners, first, left = plan

@@ -125,7 +125,8 @@ class Network(Manager):
         if rows is not None:
             first, second = first[rows], second[rows]
         if self.IS_MUTUAL:
-            first, second = _interleaved(first, second), _interleaved(second, first)
+            both = np.stack((first, second), axis=1)
+            first, second = both.reshape(-1), both[:, ::-1].reshape(-1)
         elif back:
             first, second = second, first
         starts, order = data.BULK.group_by(entities.slots(first), entities.span(first))
@@ -199,9 +200,3 @@ def _may_be_born(entities: EntityManagerBase, handles: EntityArray) -> bool:
         return False
     cells = entities.handles.take(entities.slots(strange), mode="clip")
     return bool((strange | np.uint64(1) >= cells).any())
-
-
-def _interleaved(first: EntityArray, second: EntityArray) -> EntityArray:
-    both = np.empty(2 * len(first), np.uint64)
-    both[0::2], both[1::2] = first, second
-    return both

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.callbacks import Dispatch
-from ...base.errors import DuplicateInstanceError, StaleInstanceError
+from ...base.errors import DuplicateInstanceError, MissingInstanceError, StaleInstanceError
 from ...base.handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ...base.locks import mark_broken_if_changed
 from ...base.specialisation import NO_SLOTS, accelerated, clone_function, specialised
@@ -137,7 +137,7 @@ class Owned(Manager):
         """
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
+            raise self._missing(entity)
         return row
 
     def require_many(self, entities: ArrayLike, /) -> RowArray:
@@ -150,9 +150,12 @@ class Owned(Manager):
         rows = self.lookup_many(handles)
         absent = rows == NIL
         if absent.any():
-            entity, layout = int(handles[absent.argmax()]), self._entities.HANDLE_LAYOUT
-            raise missing_instance_error(type(self).__name__, entity, layout)
+            raise self._missing(int(handles[absent.argmax()]))
         return rows
+
+    def _missing(self, entity: int) -> MissingInstanceError:
+        name = type(self).__name__
+        return missing_instance_error(name, entity, self._entities.HANDLE_LAYOUT)
 
     def _unused_row_error(self, row: int) -> StaleInstanceError:
         error = super()._unused_row_error(row)
@@ -170,7 +173,7 @@ class Owned(Manager):
             entity = Entity(index(entity))
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
+            raise self._missing(entity)
         proxy = new_proxy(kind)  # set here: a function for it would cost as much again
         proxy._manager = self
         proxy._owner = entity

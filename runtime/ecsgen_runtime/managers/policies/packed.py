@@ -63,7 +63,7 @@ class Packed(Manager):
         if isinstance(key, str):
             key = self._key_column(key)
         name = type(self).__name__
-        keys = placement.sort_key(placement.key_values(key, name), self.data._n, name)
+        keys = placement.sort_key(placement.key_values(key, name), self.data.n, name)
         self._permute(self._sorted(keys))
 
     def reorder(self, order: ArrayLike, /) -> None:
