@@ -26,10 +26,8 @@ class KeyChanges(NamedTuple):
 
 
 def compare_keys(old: NDArray[np.uint64], new: NDArray[np.uint64]) -> KeyChanges:
-    """Compare two arrays of distinct keys, with 0 where there is none; O(n + k log k).
-
-    k: the number of positions that differ.
-    """
+    """Compare two arrays of distinct keys, with 0 where there is none; O(n + k log k) for k
+    positions that differ."""
     common = min(len(old), len(new))
     differing = np.flatnonzero(old[:common] != new[:common])
     old_rows = np.concatenate((differing, np.arange(common, len(old))))
@@ -96,10 +94,8 @@ class EntityChangeReader(Uncopied):
         return self._state[1].nbytes
 
     def read(self) -> EntityChanges:
-        """Return how the living entities differ from those of the last read.
-
-        O(1) if none came or died, else O(indices ever used).
-        """
+        """Return how the living entities differ from those of the last read; O(1) if they don't,
+        else O(indices ever used)."""
         entities, (version, before) = self._entities, self._state
         if entities.alive_version == version:
             return EntityChanges(np.empty(0, np.uint64), np.empty(0, np.uint64))

@@ -80,10 +80,7 @@ class EntityManagerBase(EntityPool):
 
     @accelerated("create")
     def create(self) -> Entity:
-        """Create an entity. O(1) amortised.
-
-        Raises CapacityError when all indices are in use or retired.
-        """
+        """Create an entity; CapacityError if all indices are in use or retired. O(1) amortised."""
         handle: Entity
         free, index = self.free_indices, self.n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
@@ -106,10 +103,8 @@ class EntityManagerBase(EntityPool):
         return handle
 
     def create_many(self, n: SupportsIndex) -> EntityArray:
-        """Create n entities: the same ones as n times `create()`. O(n).
-
-        Raises CapacityError, and creates none, when fewer than n indices are left.
-        """
+        """Create n entities, as n times `create()` would, or none: CapacityError when fewer indices
+        are left. O(n)."""
         n = parse_count(n)
         early = min(n, max(0, self.free_indices.count - self.HANDLE_LAYOUT.MIN_FREE))
         fresh = min(n - early, self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used)
@@ -143,10 +138,8 @@ class EntityManagerBase(EntityPool):
         return self.HANDLE_LAYOUT.ONE_GENERATION | index
 
     def reserve_handles(self, n: int) -> EntityArray:
-        """Return the n handles that `create_many` would, but create no entity. O(n).
-
-        `create_reserved` or `drop_reserved` comes later for each. Raises what `create_many` does.
-        """
+        """Return the n handles that `create_many` would, to be passed to `create_reserved` or
+        `drop_reserved` later. O(n). Raises what `create_many` does."""
         before = len(self)
         try:
             es = self.create_many(n)
@@ -266,18 +259,13 @@ class EntityManagerBase(EntityPool):
         return self.despawn_count == self.despawns_at_collect
 
     def add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
-        """Register a manager for despawns, without keeping the manager alive.
-
-        `remove`, its method, removes the rows of one entity.
-        """
+        """Notify a manager of despawns, without keeping it alive; `remove`, its method, removes the
+        rows of one entity."""
         self.callbacks.add_listener(listener, remove)
 
     def undo_create(self, es: EntityArray) -> None:
-        """Undo `create_many`: return the indices without counting despawns. O(k).
-
-        If nothing else was created since, the next creation returns the same handles again. One by
-        one, the last first: that allocates nothing.
-        """
+        """Undo `create_many`, without counting despawns: if nothing else was created since, the
+        next creation returns the same handles. The last first: that allocates nothing."""
         free, cells, layout = self.free_indices, self._cells, self.HANDLE_LAYOUT
         try:
             for e in reversed(es.data):

@@ -152,10 +152,8 @@ class EntityPool:
         self.use_array(self._empty_cells(min(64, self.HANDLE_LAYOUT.INDEX_COUNT)))
 
     def reserve(self, n: SupportsIndex) -> None:
-        """Make room for n indices in all, so that `create` up to there won't allocate.
-
-        Raises CapacityError for more than there are.
-        """
+        """Make room for n indices in all, so that `create` up to there won't allocate;
+        CapacityError for more than there are."""
         n = operator.index(n)
         if n > self.n_cells:
             self._grow(n)
@@ -190,11 +188,6 @@ class EntityPool:
         """Return a function that returns the slot of one entity."""
         # three times as fast as the mask's `__and__`
         return partial(operator.and_, self.HANDLE_LAYOUT.INDEX_MASK)
-
-    def few_slots(self, es: list[int]) -> list[int]:
-        """Return the slots of a few entities."""
-        mask = self.HANDLE_LAYOUT.INDEX_MASK
-        return [e & mask for e in es]
 
     @accelerated("require")
     def require(self, e: SupportsIndex) -> Entity:

@@ -238,7 +238,7 @@ class Direct(One):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
-        for row in self._entities.few_slots(entities):
+        for row in map(self._entities.slot_finder(), entities):
             if row < end and owners[row] != NULL_ENTITY:
                 return False
         return True
@@ -331,7 +331,7 @@ class DirectIds(IdMethods, Direct):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         data, allocated = self.data, self.data.allocated
-        for row in self._entities.few_slots(entities):
+        for row in map(self._entities.slot_finder(), entities):
             # an exhausted row goes the bulk way, which refuses it in time
             if row < allocated and data._is_exhausted(row):
                 return False

@@ -186,7 +186,7 @@ class Sparse(Mapped):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         rows, end = self._sparse_cells, len(self._sparse_cells)
-        for slot in self._entities.few_slots(entities):
+        for slot in map(self._entities.slot_finder(), entities):
             if slot < end and rows[slot] != NIL:
                 return False
         return True
