@@ -390,8 +390,10 @@ def test_places_tell_generations_apart() -> None:
     both = np.array([first, second, 5 << 32], np.uint64)
     assert places.get_many(both).tolist() == [17, NO_LOCATION, NO_LOCATION]
     assert places.cover_many(both[1:]).tolist() == [first]
-    places.forget(first)
+    places.set(first, NO_LOCATION)
     assert places.get(first) == NO_LOCATION
+    assert places.cover(second) == 0
+    assert places.cover_many(both[1:]).tolist() == []
     assert places.get(0) == NO_LOCATION
 
 

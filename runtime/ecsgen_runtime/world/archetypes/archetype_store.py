@@ -112,10 +112,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return self.table.pool.nbytes + self.table.locations.nbytes + of_kernels
 
     def locked(self) -> AbstractContextManager[object]:
-        """Return a context manager in which structural changes raise StructureLockedError.
-
-        Destroying any entity counts as a structural change.
-        """
+        """Return a context manager in which structural changes, which destroying any entity is,
+        raise StructureLockedError."""
         return super().locked()
 
     def _lock_error(self) -> StructureLockedError:
@@ -238,10 +236,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._version += 1
 
     def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
-        """Remove a component from each of k entities; O(k). Raises what `remove` does.
-
-        A repeated entity is a MissingInstanceError.
-        """
+        """Remove a component from each of k entities; O(k). Raises what `remove` does; a repeated
+        entity is a MissingInstanceError."""
         entities = self._entities.require_many(entities)
         self._raise_if_locked()
         number = self.number_of(component)

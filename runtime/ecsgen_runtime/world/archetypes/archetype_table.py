@@ -32,9 +32,7 @@ POSITION_MASK: Final = (1 << POSITION_BITS) - 1
 
 class EntityLocations:
     """Sparse arrays by entity index, or slot: owner of the row, and `archetype << 32 | position`.
-
-    Owners are compared as handles, so stale handles find nothing.
-    """
+    Owners are compared as handles, so stale handles find nothing."""
 
     __slots__ = ("_entities", "_location_cells", "_locations", "_owner_cells", "_owners", "_slot")
 
@@ -70,30 +68,18 @@ class EntityLocations:
         self._owner_cells[index] = entity
         self._location_cells[index] = location
 
-    def set_many(self, entities: EntityArray, locations: NDArray[np.uint64]) -> None:
-        """Set each entity's location; O(k)."""
+    def set_many(self, entities: EntityArray, locations: NDArray[np.uint64] | int) -> None:
+        """Set each entity's location, or one for all, as NO_LOCATION; O(k)."""
         index = self._entities.slots(entities)
         self._owners[index] = entities
         self._locations[index] = locations
-
-    def forget(self, entity: int) -> None:
-        """Reset an entity's location to none."""
-        index = self._slot(entity)
-        self._owner_cells[index] = 0
-        self._location_cells[index] = NO_LOCATION
-
-    def forget_many(self, entities: EntityArray) -> None:
-        """Reset entities' locations to none; O(k)."""
-        index = self._entities.slots(entities)
-        self._owners[index] = 0
-        self._locations[index] = NO_LOCATION
 
     def cover(self, entity: int) -> int:
         """Reserve an entity's index and return the owner of the row at it, or 0; O(1) amortised."""
         index = self._slot(entity)
         if index >= len(self._owners):
             self._grow(index)
-        owner: int = self._owner_cells[index]
+        owner: int = self._owner_cells[index] if self._location_cells[index] else 0
         return owner
 
     def cover_many(self, entities: EntityArray) -> EntityArray:
@@ -105,7 +91,7 @@ class EntityLocations:
         if last >= len(self._owners):
             self._grow(last)
         owners = self._owners[index]
-        others: EntityArray = owners[(owners != 0) & (owners != entities)]
+        others: EntityArray = owners[(self._locations[index] != 0) & (owners != entities)]
         return others
 
     def _grow(self, index: int) -> None:
@@ -284,7 +270,7 @@ class ArchetypeTable:
         archetype = self.archetypes[location >> POSITION_BITS]
         try:
             self._pull(archetype, location & POSITION_MASK)
-            self.locations.forget(entity)
+            self.locations.set(entity, NO_LOCATION)
         except BaseException:
             self.fail()
             raise
@@ -331,10 +317,8 @@ class ArchetypeTable:
         component: int,
         columns: Sequence[NDArray[Any]],
     ) -> None:
-        """Move k rows to the archetypes with a component more, or less; O(k).
-
-        Rows of one archetype keep their order. `columns` are the new component's.
-        """
+        """Move k rows to the archetypes with a component more, or less; O(k). Rows of one archetype
+        keep their order. `columns` are the new component's."""
         if self._evict_for(entities):  # the removal may have moved rows
             locations = self.locations.get_many(entities)
         moves = [
@@ -357,18 +341,6 @@ class ArchetypeTable:
         except BaseException:
             self.fail()
             raise
-
-    def _new(
-        self, columns: Sequence[NDArray[Any]], component: int, which: RowArray | None
-    ) -> Sequence[NDArray[Any]]:
-        """Return a new component's values for some of its rows, None for all."""
-        if which is None:
-            return columns
-        selected = []
-        for values, column in zip(columns, self.parts[component].LAYOUT, strict=False):
-            is_per_row = values.ndim > len(column.shape) and len(values) > 1
-            selected.append(values[which] if is_per_row else values)  # else one value for all
-        return selected
 
     def _plan_move(
         self,
@@ -393,7 +365,13 @@ class ArchetypeTable:
                 shared = [(there, source.take(here, len(positions), runs)) for here, there in both]
             removal = source.plan_removal(positions)
         new_positions = np.arange(start, start + len(moving))
-        new = self._new(columns, component, which)
+        new = columns
+        if which is not None:
+            new = [
+                # else one value for all
+                values[which] if values.ndim > len(column.shape) and len(values) > 1 else values
+                for values, column in zip(columns, self.parts[component].LAYOUT, strict=False)
+            ]
 
         def move() -> None:
             if target.layout.bits:
@@ -407,7 +385,7 @@ class ArchetypeTable:
             if target.layout.bits:
                 self.settle(number, moving, new_positions)
             else:
-                self.locations.forget_many(moving)
+                self.locations.set_many(moving, NO_LOCATION)
 
         return move
 
@@ -426,10 +404,8 @@ class ArchetypeTable:
 
     def clear(self) -> int:
         """Remove all rows and return their number; O(n)."""
-        used = [archetype for archetype in self.archetypes if archetype.n]
-        owners = [archetype.whole(0) for archetype in used]
-        entities = np.concatenate(owners) if used else np.empty(0, np.uint64)
-        removals = [(a, a.plan_removal(np.arange(a.n))) for a in used]
+        entities = np.concatenate([archetype.whole(0) for archetype in self.archetypes])
+        removals = [(a, a.plan_removal(np.arange(a.n))) for a in self.archetypes if a.n]
         self._drop(removals, entities)
         return len(entities)
 
@@ -456,7 +432,7 @@ class ArchetypeTable:
         try:
             for archetype, removal in removals:
                 self._cut_out(archetype, removal)
-            self.locations.forget_many(entities)
+            self.locations.set_many(entities, NO_LOCATION)
         except BaseException:
             self.fail()
             raise

@@ -107,7 +107,13 @@ class ChunkLayout:
             self.starts[component] = len(columns)
             columns += part.LAYOUT
         self.capacity = _rows_in(size, columns)
-        self.places = _placed(columns, self.capacity)
+        self.places: list[ChunkColumnLayout] = []
+        offset = 0
+        for column in columns:
+            start = -1 if column.dtype.hasobject else offset
+            item = item_type(column.nbytes) if column.shape else column.dtype
+            self.places.append(ChunkColumnLayout(column, start, item))
+            offset += _whole_lines(self.capacity * column.nbytes)
         self.objects = tuple(k for k, p in enumerate(self.places) if p.offset < 0)
 
 
@@ -117,17 +123,6 @@ def _rows_in(size: int, columns: Sequence[Column]) -> int:
     while sum(_whole_lines(rows * column.nbytes) for column in columns) > size:
         rows -= 1
     return rows
-
-
-def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkColumnLayout, ...]:
-    layouts = []
-    offset = 0
-    for column in columns:
-        is_object = column.dtype.hasobject
-        item = item_type(column.nbytes) if column.shape else column.dtype
-        layouts.append(ChunkColumnLayout(column, -1 if is_object else offset, item))
-        offset += _whole_lines(capacity * column.nbytes)
-    return tuple(layouts)
 
 
 def _whole_lines(nbytes: int) -> int:
@@ -180,8 +175,15 @@ class ChunkBase:
         self._address = int(buffer.__array_interface__["data"][0])
         self._rows = RowCount()
         capacity = layout.capacity
-        columns = [_cut_chunk(buffer, item_layout, capacity) for item_layout in layout.places]
-        self._columns: list[NDArray[Any]] = columns
+        columns: list[NDArray[Any]] = [
+            (
+                np.full(capacity, None, np.object_)
+                if offset < 0
+                else np.ndarray((capacity, *column.shape), column.dtype, buffer, offset)
+            )
+            for column, offset, _ in layout.places
+        ]
+        self._columns = columns
         # `_items` for many rows, `_cells` for one: the fastest ways to copy cells.
         self._items: list[NDArray[Any]] = [
             item_view(column) if column.ndim > 1 else column for column in columns
@@ -238,14 +240,6 @@ def chunk_columns(chunk: ChunkBase) -> list[NDArray[Any]]:
 def chunk_layout(chunk: ChunkBase) -> ChunkLayout:
     """Return where the columns of a chunk lie."""
     return chunk._layout
-
-
-def _cut_chunk(buffer: NDArray[np.uint8], layout: ChunkColumnLayout, capacity: int) -> NDArray[Any]:
-    column = layout.column
-    if layout.offset < 0:
-        return np.full(capacity, None, np.object_)
-    shape = (capacity, *column.shape)
-    return np.ndarray(shape, column.dtype, buffer, layout.offset)
 
 
 class ChunkPool:
@@ -411,10 +405,8 @@ class Archetype:
             chunk._items[column][rows] = items[part]
 
     def plan_removal(self, rows: RowArray) -> RemovalPlan:
-        """Return the plan to remove rows at ascending positions; O(k).
-
-        The last rows move into the holes, ascending into ascending.
-        """
+        """Return the plan to remove rows at ascending positions: the last rows move into the holes,
+        ascending into ascending. O(k)."""
         src, dst = swap_remove_moves(rows, self.n)
         sources, targets = self.runs(src), self.runs(dst)
         count = len(self.layout.places) if len(src) else 0
