@@ -12,11 +12,12 @@ from ..base.errors import DuplicateInstanceError
 from ..base.handles import Entity, RowClass
 from ..base.specialisation import accelerated
 from ..base.text import did_you_mean
+from ..managers.policies.additions import announce_all
 from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
 from ..values.field_tables import component_name
 from ..values.field_types import FieldTable
-from .world_base import NewRows, SpawnPart, WorldBase, append_and_announce
+from .world_base import NewRows, SpawnPart, WorldBase, append_parts
 
 _RowT = TypeVar("_RowT", bound=tuple[Any, ...])
 
@@ -72,10 +73,8 @@ class EntityViewWorld(WorldBase):
         return Entity(int(entities[0]))
 
     def _create_plain(self, rows: Sequence[tuple[Any, ...]]) -> Entity | None:
-        """Create an entity with rows that are plain to create one by one; None for others.
-
-        Errors, and their precedence, are left to the general way.
-        """
+        """Create an entity with rows that are plain to create one by one; None for others. Errors,
+        and their precedence, are left to the general way."""
         parts: dict[RowClass, NewRows] = {}
         for row in rows:
             manager = self._managers.get(type(row))
@@ -155,10 +154,8 @@ class EntityViewWorld(WorldBase):
 
 
 def given_fields(table: FieldTable, row: tuple[Any, ...], is_checked: bool) -> dict[str, Any]:
-    """Return the values of a row that are not the defaults.
-
-    Checks values unless `is_checked`, and raises what a creation would.
-    """
+    """Return the values of a row that are not the defaults; unless `is_checked`, raise what a
+    creation would."""
     fields = {}
     for (name, (field, default)), value in zip(table.items(), row, strict=True):
         if value is not default:
@@ -224,7 +221,7 @@ class EntityViewBase:
                 raise duplicate_instance_error(kind.__name__, entity, entities.HANDLE_LAYOUT)
         parts = world._old_parts(rows_by_class)
         dispatch, owner = entities.dispatch, np.array([entity], np.uint64)
-        dispatch.run(append_and_announce, dispatch, owner, parts, rows)
+        dispatch.run(lambda: announce_all(dispatch, append_parts(owner, parts, rows)))
 
     def remove(self, component: type[tuple[Any, ...]], /) -> int:
         """Remove a component, by its row class; return the number of removed instances."""
@@ -253,16 +250,12 @@ class EntityViewBase:
     if not TYPE_CHECKING:  # else checkers would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise _unknown_component(self, name)
-
-
-def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
-    kind = type(view)
-    hint = did_you_mean(name, [n for n in dir(kind) if not n.startswith("_")])
-    if not name.startswith("_"):  # `copy` asks views that have no world yet
-        hint = view._world.ownerless_hint(name) or hint
-    message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
-    return AttributeError(message, name=name, obj=view)
+            kind = type(self)
+            hint = did_you_mean(name, [n for n in dir(kind) if not n.startswith("_")])
+            if not name.startswith("_"):  # `copy` asks views that have no world yet
+                hint = self._world.ownerless_hint(name) or hint
+            message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name, obj=self)
 
 
 class ManagedComponent(Generic[ProxyT]):

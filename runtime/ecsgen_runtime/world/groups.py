@@ -143,12 +143,8 @@ def having_all(
 
 
 def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
-    """Return moves (src, dst) of k distinct `rows`, none before `start`, to the rows from `start`
-    on.
-
-    The order of `rows` is kept, which aligns the members of a group. Displaced rows take the
-    former places.
-    """
+    """Return moves (src, dst) of k distinct `rows`, none before `start`, to the rows from there on:
+    in their order, which aligns the members of a group. Displaced rows take the former places."""
     end = start + len(rows)
     wanted = np.arange(start, end)
     moving = rows != wanted
@@ -253,10 +249,7 @@ class GroupMember(Bounded, Owned):
 
     @specialised
     def _join_group(self, row: Instance, entity: Entity) -> Instance:
-        """Move an entity into the group if every other member has it; return its row.
-
-        O(1) per member.
-        """
+        """Move an entity into the group if all members have it; return its row. O(members)."""
         for member in self._other_members:
             if member.lookup(entity) == NIL:
                 return row

@@ -28,10 +28,8 @@ class RequiringWorld(EntityViewWorld):
     _REQUIRED: ClassVar[Required] = {}
 
     def create(self, *rows: tuple[Any, ...]) -> Entity:
-        """Create an entity with these rows, and those that they require; O(components).
-
-        Raises what a world without requirements does; then there is no new entity.
-        """
+        """Create an entity with these rows, and those that they require; O(components). Raises what
+        a world without requirements does; then there is no new entity."""
         missing = find_missing(self._REQUIRED, map(type, rows))
         return self._create_one((*rows, *(kind() for kind in missing)))
 

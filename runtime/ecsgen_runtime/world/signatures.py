@@ -53,10 +53,8 @@ class _SignatureBase(WorldBase, Generic[FlagsT]):
     _FLAGS: type[FlagsT]
 
     def signature(self, entity: Entity, /) -> FlagsT:
-        """Return the components of the entity as flags; O(components).
-
-        Rows of a dead entity count until they are collected, as in the managers' `has`.
-        """
+        """Return the components of the entity as flags; O(components). Rows of a dead entity count
+        until they are collected, as in the managers' `has`."""
         bits = 0
         for number, (_, holder) in enumerate(self._members()):
             if holder.has(entity):

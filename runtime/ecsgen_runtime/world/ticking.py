@@ -14,10 +14,8 @@ MethodT = TypeVar("MethodT", bound=Callable[..., None])
 
 
 def keyword_only(method: MethodT) -> MethodT:
-    """Wrap a schedule with keyword-only parameters to take positional ones with a warning.
-
-    Their order depends on the order of the kernels.
-    """
+    """Wrap a schedule with keyword-only parameters to take positional ones with a warning: their
+    order depends on the order of the kernels."""
     names = [name for name in method.__annotations__ if name != "return"]
 
     @wraps(method)

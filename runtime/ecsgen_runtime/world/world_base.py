@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Never, Protocol, TypeAli
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.callbacks import Dispatch
 from ..base.handles import Columns, Entity, EntityArray, RowArray, RowClass
 from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
 from ..base.specialisation import accelerated, install_accelerator, specialise_methods
@@ -83,9 +82,8 @@ class DeferredDespawns(ReadOnlyAttributes):
         if few is None:
             handles = self.noted_entities()
             doomed = drop_duplicates(handles[self.entities.alive_many(handles)])
+        if len(doomed):
             self.entities.destroy_many(doomed)
-        elif few:
-            self.entities.destroy_small_batch(few)
         if not self.entities.dispatch.is_open():  # else destroying may still be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
@@ -217,16 +215,6 @@ def append_parts(
     return added
 
 
-def append_and_announce(
-    dispatch: Dispatch,
-    entities: EntityArray,
-    parts: Sequence[SpawnPart],
-    borrowed: tuple[object, ...],
-) -> None:
-    """Append further rows of entities, then notify the callbacks of these."""
-    announce_all(dispatch, append_parts(entities, parts, borrowed))
-
-
 _ManagerT = TypeVar("_ManagerT")
 
 SpawnFields: TypeAlias = Mapping[RowClass, ColumnsOrRow | None]
@@ -342,10 +330,8 @@ class WorldBase(DeferredDespawns):
         self.entities.destroy_many(entities, repeats=repeats)
 
     def gc(self) -> int:
-        """Remove a few rows of dead entities from every manager that collects lazily.
-
-        Returns the number of removed rows. Costs next to nothing if no entity died.
-        """
+        """Remove a few rows of dead entities from every manager that collects lazily, and return
+        their number. Costs next to nothing if no entity died."""
         collecting = self.collecting_managers
         return self.entities.dispatch.run(lambda: sum(m.gc() for m in collecting))
 
@@ -379,10 +365,8 @@ class WorldBase(DeferredDespawns):
     def _collected(
         self, died: list[int] | None, failed: Sequence[BaseException], is_outermost: bool
     ) -> int:
-        """Remove rows of dead entities, which are `died` unless None; return their number.
-
-        `failed` are errors to be raised at the end.
-        """
+        """Remove rows of dead entities, which are `died` unless None; return their number. `failed`
+        are errors to be raised at the end."""
         dispatch = self.entities.dispatch
         dispatch.errors.extend(failed)
         removed = self._swept() if died is None else self._removed(died)
@@ -406,10 +390,8 @@ class WorldBase(DeferredDespawns):
         return sum(manager.collect() for manager in self.collecting_managers)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
-        """Return the row classes of the entity's components; O(components).
-
-        Rows of a dead entity count until they are collected, as in the managers' `has`.
-        """
+        """Return the row classes of the entity's components; O(components). Rows of a dead entity
+        count until they are collected, as in the managers' `has`."""
         return tuple(row for row, holder in self._members() if holder.has(entity))
 
     def empty_entities(self) -> EntityArray:
@@ -500,11 +482,8 @@ class WorldBase(DeferredDespawns):
         return parts
 
     def _spawn_small_batch(self, n: int, parts: list[NewRows]) -> EntityArray | None:
-        """Create n entities with rows each, one by one; undo all if that fails.
-
-        Returns None and changes nothing if rows of dead entities are in the way: all of them
-        must be removed before the first new row.
-        """
+        """Create n entities with rows each, one by one; undo all if that fails. Return None if rows
+        of dead entities are in the way: all of them must be removed before the first new row."""
         entities: list[int] = []
         try:
             # created and recorded at once: an interrupt may come after a call
@@ -555,10 +534,8 @@ class WorldBase(DeferredDespawns):
     def rollback_spawn(
         self, entities: EntityArray, undo: Callable[[EntityArray], object] | None = None
     ) -> None:
-        """Undo the creation of entities; callbacks may have created rows of them anywhere.
-
-        `undo`: what undoes that of entities without rows, so that their handles never live.
-        """
+        """Undo the creation of entities; callbacks may have created rows of them anywhere. `undo`:
+        what undoes that of entities without rows, so that their handles never live."""
         if len(entities):
             rollback_creation(self.entities, self._rollback_targets(), entities, undo)
 

@@ -19,11 +19,9 @@ from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array, rows_to_s
 
 
 class CleanMembers:
-    """Members without rows of dead entities, cached until the next despawn.
+    """Members without rows of dead entities, which come by despawns alone.
 
-    Components are created for alive entities only, so the cache stays true until a despawn.
-    Computing it takes as long as it saves in a join, so the first join after a despawn goes
-    without.
+    Computing them takes as long as it saves in a join: the first one after a despawn goes without.
     """
 
     __slots__ = ("_despawn_count", "_entities", "_found", "_members")
@@ -59,11 +57,8 @@ class RowOrder(NamedTuple):
     positions: RowArray
 
     def gather(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
-        """Copy the rows' cells to their positions; both arrays of one item per row.
-
-        A processor waits for reads, but not for writes: reading in the order of memory takes half
-        the time of reading in the order of positions.
-        """
+        """Copy the rows' cells to their positions; both arrays of one item per row. Processors wait
+        for reads, not for writes: reading in the order of memory takes half the time."""
         if isinstance(self.rows, slice):
             np.put(out, self.positions, cells[self.rows], mode="clip")
             return
@@ -99,10 +94,8 @@ class JoinRows:
         return cells
 
     def order(self, nbytes: int) -> RowOrder | None:
-        """Return the order in which to gather cells of `nbytes`, None for the order of the rows.
-
-        Another order is faster where cells are scattered over more than a cache.
-        """
+        """Return the order in which to gather cells of `nbytes`, None for that of the rows: another
+        one is faster where cells are scattered over more than a cache."""
         rows = self.rows
         if isinstance(rows, slice) or nbytes in Tuning.fast_copy_sizes:
             return None
@@ -163,11 +156,8 @@ def member_row_array(rows: slice | JoinRows) -> RowArray:
 
 
 def hidden_rows(rows: RowArray, *parts: tuple[slice | JoinRows, int]) -> RowArray:
-    """Return the rows of entities that are inactive in another component.
-
-    `parts`: the same entities' rows in each component with a partition, and its number of active
-    rows.
-    """
+    """Return the rows of entities that are inactive in another component; `parts`: their rows in
+    each component with a partition, and its number of active rows."""
     is_hidden = np.zeros(len(rows), np.bool_)
     for member, active in parts:
         is_hidden |= member_row_array(member) >= active

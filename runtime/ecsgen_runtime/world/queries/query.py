@@ -120,10 +120,8 @@ class QueryMatch:
         self._numbers: dict[int, RowArray] = {}
 
     def numbers(self, number: int) -> RowArray:
-        """Return a member's rows, only the first if they are consecutive; O(1).
-
-        The array is read-only, so that compiled code has one type for all.
-        """
+        """Return a member's rows, only the first if they are consecutive; O(1). Read-only, so that
+        compiled code has one type for all."""
         array = self._numbers.get(number)
         if array is None:
             rows = self.rows[number]
@@ -254,10 +252,6 @@ class QueryJoin:
         clauses = (tuple(member.manager for member in clause) for clause in self._clauses)
         return self.entities, *clauses
 
-    def known(self) -> int | None:
-        """Return the number of entities if it is known without a join; O(components)."""
-        return self.latest.count if self.changes() == self.state else None
-
     def bound(self) -> int:
         """Return the maximal number of entities; O(components)."""
         sizes = [len(member.manager) for member in self.required]
@@ -344,11 +338,9 @@ class QueryJoin:
         return QueryMatch(count, driving, members, entities)
 
     def _way(self) -> tuple[int, list[int]]:
-        """Return the numbers of the driving member, the smallest, and of the other required ones.
-
-        The largest drives instead if its rows would be scattered and it is not much larger: so its
-        columns are read and written in the order of memory.
-        """
+        """Return the numbers of the driving member, the smallest, and of the other required ones;
+        the largest drives if it is not much larger and its rows, which are then read and written in
+        the order of memory, would be scattered."""
         sizes = [len(member.manager) for member in self.required]
         order = sorted(range(len(sizes)), key=sizes.__getitem__)
         if not order:
@@ -442,12 +434,12 @@ class RowQuery(QueryBase[RowsT, RowT]):
 
     def __repr__(self) -> str:
         """Return the number of entities, or its maximum, and the conditions; O(components)."""
-        count = self._join.known()
-        if count is None:
-            shown = f"up to {format_count(self._join.bound(), 'entity', 'entities')}"
-        else:
-            shown = format_count(count, "entity", "entities")
-        return f"<{type(self).__name__}: {shown}; {self._join.conditions()}>"
+        join = self._join
+        up_to, count = "", join.latest.count
+        if join.changes() != join.state:
+            up_to, count = "up to ", join.bound()
+        shown = format_count(count, "entity", "entities")
+        return f"<{type(self).__name__}: {up_to}{shown}; {join.conditions()}>"
 
     def __len__(self) -> int:
         """Return the number of entities."""
@@ -488,18 +480,12 @@ class RowQuery(QueryBase[RowsT, RowT]):
     def _steps(
         self, rows: Iterator[RowT], state: int, first: Any, last: Any, between: Any
     ) -> Iterator[RowT]:
-        """Yield rows of a match with this state, and raise RuntimeError after a change.
-
-        Comparing versions takes half the time of adding up a state in each step.
-        """
+        """Yield rows of a match with this state, and raise RuntimeError after a change. Comparing
+        versions takes half the time of adding up a state in each step."""
         entities = self._join.entities
         free, retired = entities.free_indices, entities.n_retired
-        first_version, last_version, count, head = (
-            first.version,
-            last.version,
-            free.count,
-            free.head,
-        )
+        first_version, last_version = first.version, last.version
+        count, head = free.count, free.head
         if self._join.changes() != state:
             raise changed_during_iteration_error()
         for row in rows:

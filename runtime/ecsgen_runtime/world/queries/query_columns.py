@@ -52,12 +52,8 @@ _LOADS: Final = frozenset(
 
 
 def is_augmented(code: bytes, at: int) -> bool:
-    """Return True if the value loaded at an instruction is changed by an operator and assigned;
-    O(1).
-
-    Only `x.a += v` loads an attribute of a copy of the top of the stack, because the original is
-    needed to assign to.
-    """
+    """Return True if the value loaded at an instruction is changed by an operator and assigned:
+    only `x.a += v` loads an attribute of a copy of the top of the stack. O(1)."""
     at -= 2
     while code[at] == _EXTENDED:
         at -= 2
@@ -65,10 +61,8 @@ def is_augmented(code: bytes, at: int) -> bool:
 
 
 def is_operand(frame: FrameType) -> bool:
-    """Return True if the plain reader at a frame is an operator, which makes a new array; O(1).
-
-    The operator comes next, or after the other operand if that is a constant or a variable.
-    """
+    """Return True if the plain reader at a frame is an operator, which makes a new array: the next
+    instruction, or the one after a constant or a variable. O(1)."""
     code = frame.f_code.co_code
     at = _next(code, frame.f_lasti)
     if code[at] in _LOADS:
@@ -243,10 +237,8 @@ class QueryColumn(Generic[_Cell]):
 
 
 def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
-    """Write checked values, which broadcast to the rows, to the rows' cells; O(k).
-
-    Shaped cells are copied as one item each, in a tenth of the time.
-    """
+    """Write checked values, which broadcast to the rows, to the rows' cells; O(k). Shaped cells are
+    copied as one item each, in a tenth of the time."""
     if column.ndim == 1:
         column[rows] = values
         return
