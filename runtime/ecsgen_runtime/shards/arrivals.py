@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..base.errors import CapacityError
 from ..base.fast_typing import NamedTuple
@@ -15,7 +13,6 @@ from ..base.locks import mark_broken, raise_if_locked
 from ..managers.policies.additions import announce_all
 from ..managers.policies.chains import own_ancestor
 from ..managers.policies.cold import cold_row_column
-from ..managers.policies.hierarchy import Hierarchy
 from ..managers.policies.ids import SLOT_BITS
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
@@ -40,10 +37,8 @@ class Arrival(NamedTuple):
 
 
 def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
-    """Add the entities of a parcel to a world; see `ShardedWorld.absorb`.
-
-    `borrowed`: the caller's arguments, which may be views of columns.
-    """
+    """Add the entities of a parcel, as `ShardedWorld.absorb` does; `borrowed`: the caller's
+    arguments, which may be views of columns."""
     if not isinstance(parcel, ParcelBase):
         raise ParcelError(f"{type(parcel).__name__} is no parcel")
     if parcel.plan().fingerprint != plan_of(type(world)).fingerprint:
@@ -96,9 +91,8 @@ def _settle_all(
             for arrival in arrivals:
                 _settle(parcel, arrival, slot_cache.es)
             for arrival, version in zip(arrivals, versions, strict=True):
-                arrival.manager.data._version = (
-                    version + 1
-                )  # once, also where group members moved rows
+                # once, also where group members moved rows
+                arrival.manager.data._version = version + 1
             for bits, owners, columns in batches:
                 world.archetype_store().append(bits, owners, columns)
     except BaseException:
@@ -127,10 +121,6 @@ class ParcelIndex:
     def __init__(self, entities: EntityArray) -> None:
         self.entities = entities
         self._map: HandleMap | None = None
-
-    def are(self, owners: EntityArray) -> bool:
-        """Return True if these are all entities, in their order."""
-        return np.array_equal(owners, self.entities)
 
     def of(self, name: str, owners: EntityArray, allows_many: bool) -> RowArray:
         """Return the position of each owner; ParcelError for owners that are not in the parcel, and
@@ -191,7 +181,7 @@ def _plan_arrival(
     if component.is_owned:
         owners = rows.column("entity")
         # not a copy: `slot_cache` knows entities by identity
-        if parcel_index.are(owners):
+        if np.array_equal(owners, parcel_index.entities):
             owners = parcel_index.entities
         else:
             owners = owners.copy()
@@ -203,7 +193,11 @@ def _plan_arrival(
         owners = np.zeros(count, np.uint64)
     span = _check_ids(rows, manager, world.entities.n_used) if "~id" in component.columns else 0
     if component.is_tree:
-        _check_tree(rows)
+        parents = rows.column("~parent")
+        if ((parents >= count) & (parents != NIL)).any():
+            rows.refuse("~parent", "a row that does not exist")
+        if own_ancestor(parents, np.arange(count)) != NIL:
+            rows.refuse("~parent", "a row is its own ancestor")
     if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
     return Arrival(component, manager, owners, rows.fields(), span)
@@ -225,14 +219,6 @@ def _check_ids(rows: ParcelRows, manager: WithForeignIds, n_used: int) -> int:
         origin = "another world of the same number"
         rows.refuse("~id", f"id {wrong:#x} is of {origin}; give one of them another number")
     return int(manager.data.not_made_here(ids)[1].max(initial=-1)) + 1 if name_rows else 0
-
-
-def _check_tree(rows: ParcelRows) -> None:
-    parents, count = rows.column("~parent"), rows.count
-    if ((parents >= count) & (parents != NIL)).any():
-        rows.refuse("~parent", "a row that does not exist")
-    if own_ancestor(parents, np.arange(count)) != NIL:
-        rows.refuse("~parent", "a row is its own ancestor")
 
 
 def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
@@ -263,14 +249,8 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
             rows = manager.resolve_many(columns_by_mark["~id"])
         elif "~active" in columns_by_mark:
             rows = rows_of(manager, es)
-        _set_parents(manager, rows, columns_by_mark)
-
-
-def _set_parents(
-    manager: Hierarchy, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]
-) -> None:
-    parent_rows = columns_by_mark["~parent"]
-    children = (parent_rows != NIL).nonzero()[0]
-    if len(children):
-        children = children[columns_by_mark["~rank"][children].argsort(kind="stable")]
-        manager.set_parent_many(rows[children], rows[parent_rows[children]])
+        parents = columns_by_mark["~parent"]
+        children = (parents != NIL).nonzero()[0]
+        if len(children):
+            children = children[columns_by_mark["~rank"][children].argsort(kind="stable")]
+            manager.set_parent_many(rows[children], rows[parents[children]])

@@ -241,7 +241,7 @@ def _leave(world: ShardBase, departure: BatchRemoval) -> None:
             for component in plan.managed:
                 if not component.is_tree:
                     _drop_rows(world, component, departure, slot_cache)
-            foreign, slots = entities._leave(departure.entities, departure.slots)
+            foreign, slots = entities._leave(departure.entities)
             # last: removing a parent would cascade to children of entities that are still here
             for component in plan.trees:
                 _drop_rows(world, component, departure, slot_cache)
@@ -278,8 +278,12 @@ def _drop_rows(
     if not component.is_owned:
         _drop(manager, np.sort(manager.resolve_many(departure.ids[component.attribute])))
     elif component.is_tree:
-        _detach_dead_children(manager, _ascending_rows(manager, departure.entities))
-        _drop(manager, _ascending_rows(manager, departure.entities))
+        rows = _ascending_rows(manager, departure.entities)
+        below = manager.with_descendants(rows)
+        dead = below[~np.isin(below, rows)]
+        if len(dead):  # rows of dead entities stay, as roots
+            manager.set_parent_many(dead, NIL)
+        _drop(manager, rows)
     else:
         if hasattr(manager, "GROUP"):
             rows = _ascending_rows(manager, departure.entities)
@@ -294,14 +298,6 @@ def _ascending_rows(manager: WithForeignEntities, entities: EntityArray) -> RowA
         return manager.rows_of_many(entities)
     rows = manager.lookup_many(entities)
     return manager._entities.BULK.ascending(rows[rows != NIL], manager.data.n)
-
-
-def _detach_dead_children(manager: Hierarchy, rows: RowArray) -> None:
-    """Make rows of dead entities below the given rows roots: they stay."""
-    below = manager.with_descendants(np.sort(rows))
-    dead = below[~np.isin(below, rows)]
-    if len(dead):
-        manager.set_parent_many(dead, NIL)
 
 
 def _drop(manager: Manager, rows: RowArray) -> None:

@@ -39,10 +39,8 @@ from .sharded_entities import ShardedEntities
 
 
 class RowsNear:
-    """Rows of a manager and its ghosts: `n`, `entity`, and the fields that ghosts have.
-
-    All read-only, and good until the manager's next structural change.
-    """
+    """Rows of a manager and its ghosts: `n`, `entity`, and the fields that ghosts have; all are
+    read-only, and good until the manager's next structural change."""
 
     __slots__ = ("_end", "_manager", "_start")
 
@@ -173,10 +171,7 @@ class GhostHolder(Owned):
         columns: dict[str, list[NDArray[Any]]],
         borrowed: tuple[object, ...],
     ) -> None:
-        """Replace the ghosts; their cells come in several parts.
-
-        `borrowed`: the caller's arguments.
-        """
+        """Replace the ghosts; their cells come in parts. `borrowed`: the caller's arguments."""
         data, ghost_state, count = self.data, self._ghost_state, len(owners)
         if data.n + count > data.allocated:
             # not by `_grow`: where rows evict others, nothing grows
@@ -338,9 +333,7 @@ class GhostCoverageCheck:
 
     def verify(self, call: str) -> None:
         """Compare with the rows of all ranks; ShardError if a row in reach was no ghost here.
-
-        `call`: the call's name, for errors.
-        """
+        `call`: the call's name, for errors."""
         radii, self._asked = self._asked, {}
         radii_by_rank = self._step.gather(call, lambda: radii)
         for name in sorted({name for rank_radii in radii_by_rank for name in rank_radii}):
@@ -468,9 +461,12 @@ class SentGhosts:
 
     __slots__ = ("_known", "_own", "_parts", "_world")
 
-    def __init__(self, world: ShardBase, parts: list[EntityArray], own_rank: int) -> None:
+    def __init__(
+        self, world: ShardBase, entities: EntityArray, ranks: RowArray, own_rank: int, size: int
+    ) -> None:
+        parts = [entities[(ranks == rank) & (rank != own_rank)] for rank in range(size)]
+        self._parts = [drop_duplicates(part) for part in parts]
         self._world = world
-        self._parts = parts
         self._own = own_rank
         self._known: tuple[list[int], list[Mapping[str, RowArray]]] | None = None
 
@@ -492,12 +488,3 @@ class SentGhosts:
         world = self._world
         world.entities.require_many(entities)
         return {name: getattr(world, name).require_many(entities) for name in type(world)._GHOSTS}
-
-
-def entities_by_rank(
-    entities: EntityArray, ranks: RowArray, own_rank: int, size: int
-) -> list[EntityArray]:
-    """Return the entities for each other rank, each once, in the order given."""
-    none = entities[:0]
-    parts = [entities[ranks == rank] if rank != own_rank else none for rank in range(size)]
-    return [drop_duplicates(part) for part in parts]

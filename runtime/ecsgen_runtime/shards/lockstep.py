@@ -164,10 +164,8 @@ def head_of(call: str) -> bytes:
 
 
 def require_agreement(answers: Sequence[T], difference: str) -> T:
-    """Return the answer that all ranks have given; ShardError names two that differ.
-
-    `difference`: a template, "have called {} and {}".
-    """
+    """Return the answer that all ranks have given; ShardError names two that differ, by a template:
+    "have called {} and {}"."""
     for rank, answer in enumerate(answers):
         if answer != answers[0]:
             raise ShardError(f"ranks 0 and {rank} {difference.format(answers[0], answer)}")
@@ -196,10 +194,8 @@ _LOWEST: Final = -1073
 
 
 def total_of(column: NDArray[Any]) -> tuple[int, float]:
-    """Return the exact sum of a flat column, and the sum of its infinities and NaNs; O(n).
-
-    The exact sum of floats is in units of 2^-1126.
-    """
+    """Return the exact sum of a flat column, of floats in units of 2^-1126, and the sum of its
+    infinities and NaNs; O(n)."""
     if column.dtype.kind != "f":
         return _integer_total(column), 0.0
     values = column.astype(np.float64)
@@ -247,10 +243,7 @@ def _units(values: NDArray[np.float64]) -> int:
 
 
 def exact_sum(step: LockStep, values: ArrayLike) -> Any:
-    """Return the sum over all rows of all ranks along axis 0: exact, floats are rounded once.
-
-    A Python number for a flat column, else an array; 0 without rows. O(n).
-    """
+    """Return the sum over all rows of all ranks, as `ShardsBase.sum` does."""
 
     def local_part() -> Any:
         array = _numbers(values)

@@ -27,7 +27,7 @@ from ..base.handles import (
     HandleLayout,
     RowArray,
 )
-from ..base.locks import mark_broken
+from ..base.locks import is_broken, mark_broken
 from ..base.specialisation import specialised
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import IndexQueue
@@ -77,11 +77,8 @@ _NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
 
 
 class SlotCache:
-    """The slots of entities during a `with` block in which slots do not change.
-
-    Managers look up one after the other, often the same entities: the last result is kept. Results
-    are borrowed: callers must not write to them.
-    """
+    """The slots of entities during a `with` block in which slots do not change. Managers look up
+    one after the other, often the same entities: the last result is kept, and only borrowed."""
 
     __slots__ = (
         "_entities",
@@ -146,17 +143,11 @@ class SlotCache:
 
 
 class ShardedEntities(EntityManagerBase):
-    """Creates entities of one shard and knows the entities that are alive here, foreign ones too.
+    """Creates entities of one shard and knows those that are alive here, foreign ones too.
 
     An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
-    shards of a run may have the same number. Destroying an entity frees the index, with the
-    next generation, and so does its departure; freed indices are reused first in, first out, once
-    more than MIN_FREE of them wait. An index without further generations is retired.
-
-    `on_destroy` callbacks are called with the destroyed entities. Entities that callbacks
-    destroy stay alive until their turn, which comes before the outermost call returns;
-    exceptions of callbacks are raised then, as one exception group. Not thread-safe. Pickles
-    and copies without its callbacks.
+    shards of a run may have the same number. An index is freed when its entity dies or leaves;
+    all else is as in managers without shards.
     """
 
     # The cell of an index is that of other entity managers. The cell of a foreign slot holds the
@@ -253,9 +244,6 @@ class ShardedEntities(EntityManagerBase):
     def slot_finder(self) -> Callable[[int], int]:
         return self.slot
 
-    def few_slots(self, es: list[int]) -> list[int]:
-        return [*map(self.slot, es)]
-
     def _find_slots(self, es: EntityArray) -> RowArray:
         table, mask = self.foreign_slots.table, self.HANDLE_LAYOUT.INDEX_MASK
         return self.BULK.slots_of(self.handles, table, es, mask)[0]
@@ -314,10 +302,7 @@ class ShardedEntities(EntityManagerBase):
 
     @specialised
     def create(self) -> Entity:
-        """Create an entity. O(1) amortised.
-
-        Raises CapacityError when all indices are in use or retired.
-        """
+        """Create an entity; CapacityError if all indices are in use or retired. O(1) amortised."""
         handle: Entity
         free, index = self.free_indices, self.n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
@@ -349,19 +334,11 @@ class ShardedEntities(EntityManagerBase):
             self._free_index(e, slot)
 
     def free_handles(self, es: EntityArray) -> None:
-        slots = self.foreign_slots.find(es) if self.foreign_slots.count else None
-        if slots is None or not (slots >= 0).any():
-            super().free_handles(es)
-            return
-        is_foreign = slots >= 0
-        own_es, slots = es[~is_foreign], slots[is_foreign]
         despawns_before = self.despawn_count
         try:
-            super().free_handles(own_es)
-            self._empty(slots)
-            self.dead_foreign_count += len(slots)
+            self.dead_foreign_count += len(self._leave(es)[0])
         except BaseException:
-            if self.despawn_count != despawns_before:
+            if not is_broken(self) and self.despawn_count != despawns_before:
                 mark_broken(self)
             raise
 
@@ -460,11 +437,14 @@ class ShardedEntities(EntityManagerBase):
             mark_broken(self)
             raise
 
-    def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
+    def _leave(self, es: EntityArray) -> tuple[EntityArray, RowArray]:
         """Remove live entities; return the foreign ones and their slots, to be passed to
         `release_foreign` once no manager has rows of them."""
-        has_foreign = self.foreign_slots.count > 0
-        is_foreign = self.foreign_slots.find(es) >= 0 if has_foreign else np.zeros(len(es), bool)
+        if not self.foreign_slots.count:
+            super().free_handles(es)
+            return _NONE
+        slots = self.foreign_slots.find(es)
+        is_foreign = slots >= 0
         if not is_foreign.all():
             super().free_handles(es[~is_foreign])
             es, slots = es[is_foreign], slots[is_foreign]

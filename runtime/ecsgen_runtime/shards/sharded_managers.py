@@ -58,10 +58,8 @@ class ShardedSparseMember(QuerySparseMember):
 
 
 class ShardedSparse(SlotLookup, Sparse):
-    """A manager that finds rows in an array by slot.
-
-    A lookup tries the index first, which is the slot of all entities made here.
-    """
+    """A manager that finds rows in an array by slot, trying the index first, which is the slot of
+    all entities made here."""
 
     __slots__ = NO_SLOTS
     MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
@@ -207,11 +205,8 @@ def as_dict(keys_and_rows: tuple[EntityArray, RowArray]) -> dict[int, int]:
 
 
 class ForeignIdMap:
-    """Foreign ids by slot, and back.
-
-    An entry whose slot has another id now stays until the slot has a foreign id again; it counts
-    only while the slot's generation has ID_FOREIGN_FLAG. Slots without any id were released.
-    """
+    """Foreign ids by slot, and back. An entry whose slot has another id now stays until the slot
+    has a foreign id again; it counts only while the slot's generation has ID_FOREIGN_FLAG."""
 
     __slots__ = ("_map", "ids")
 
@@ -301,9 +296,6 @@ class ForeignIdRows(Rows):
     def _skip_ids(self, slots: RowArray, generations: NDArray[np.uint32]) -> None:
         """Make no ids of these generations, or earlier ones, in these slots; O(k)."""
 
-    def _generations(self) -> NDArray[np.uint32]:
-        return self._id_generation_column
-
     def not_made_here(self, ids: IdArray) -> tuple[IdArray, RowArray, NDArray[np.uint32]]:
         """Return those ids with this shard's number that it never made, but may one day, their
         slots and generations; O(k)."""
@@ -390,7 +382,6 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         return self._id_slot_column[rows].astype(np.intp)
 
     def _rows_in(self, slots: RowArray) -> RowArray:
-        """Return the rows of slots, NIL for none."""
         return self._id_row_column[slots].astype(np.intp)
 
 
@@ -410,7 +401,7 @@ class WithForeignIds(Manager):
         checked, data = as_entities(ids, "ids"), self.data
         rows: RowArray = super().resolve_many(checked)  # type: ignore[misc]  # of the ids' policy
         missed = (rows == NIL).nonzero()[0]
-        slots = data._foreign_ids.slots(checked[missed], data._generations())
+        slots = data._foreign_ids.slots(checked[missed], data._id_generation_column)
         is_found = slots >= 0
         rows[missed[is_found]] = data._rows_in(slots[is_found])
         return rows
@@ -419,7 +410,7 @@ class WithForeignIds(Manager):
         """Return the ids of rows in use; O(k)."""
         data = self.data
         slots = data._slots_of(rows)
-        generations = data._generations()[slots]
+        generations = data._id_generation_column[slots]
         ids: IdArray = generations.astype(np.uint64) << np.uint64(SLOT_BITS)
         ids |= slots.view(np.uint64)
         foreign = (generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG).nonzero()[0]
@@ -432,7 +423,7 @@ class WithForeignIds(Manager):
         data = self.data
         slots = data._slots_of(rows)
         data._foreign_ids.insert(ids, slots)
-        data._generations()[slots] |= np.uint32(ID_FOREIGN_FLAG)
+        data._id_generation_column[slots] |= np.uint32(ID_FOREIGN_FLAG)
         _, own_slots, generations = data.not_made_here(ids)
         data._skip_ids(own_slots, generations)
 
@@ -444,7 +435,7 @@ class WithForeignIds(Manager):
 
     def extra_arrays(self) -> dict[str, NDArray[Any]]:
         data = self.data
-        ids, slots = data._foreign_ids.holding(data._generations())
+        ids, slots = data._foreign_ids.holding(data._id_generation_column)
         if len(ids) == 0:
             return super().extra_arrays()
         return {**super().extra_arrays(), IDS: ids, SLOTS: slots.astype(np.uint32)}
@@ -480,7 +471,7 @@ class ShardedIds(WithForeignIds, Ids):
         if row != NIL:
             return row
         data = self.data
-        slot = data._foreign_ids.slot(index(id), data._generations())
+        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
         return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]  # calling Instance takes time
 
 
@@ -555,7 +546,7 @@ class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
         if row != NIL:
             return row
         data = self.data
-        slot = data._foreign_ids.slot(index(id), data._generations())
+        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
         is_there = 0 <= slot < data._n and data._entity_cells[slot]
         return Instance(slot) if is_there else NIL
 

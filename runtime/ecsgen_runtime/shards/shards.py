@@ -19,7 +19,7 @@ from ..values.array_coercion import as_entities, parse_non_negative
 from . import departures
 from .arrivals import absorb
 from .departures import BatchRemoval
-from .ghosts import GhostCoverageCheck, SentGhosts, entities_by_rank, take_ghosts
+from .ghosts import GhostCoverageCheck, SentGhosts, take_ghosts
 from .lockstep import LockStep, exact_sum, extreme, require_agreement, transport_of
 from .parcels import ParcelBase, ShardError
 from .shard_base import ShardBase
@@ -79,11 +79,8 @@ class ShardedWorld(ShardBase):
         return absorb(self, parcel)
 
     def _extract(self, es: ArrayLike, ids: Mapping[str, ArrayLike]) -> NDArray[np.uint8]:
-        """Remove entities, and return them as the bytes of a parcel.
-
-        An error that callbacks raise when rows are destroyed has the parcel, for the entities have
-        left by then.
-        """
+        """Remove entities, and return them as the bytes of a parcel; an error that callbacks raise
+        when rows are destroyed has the parcel, for the entities have left by then."""
         entities, slots = departures.distinct_entities(self, es)
         departure = departures.plan_departure(self, entities.copy(), slots, ids)
         buffer = departures.pack_departure(self, departure)
@@ -107,13 +104,6 @@ class ShardedWorld(ShardBase):
                 dead = dead[~manager.has_many(dead)]
         entities.release_foreign(dead, entities.foreign_slots.find(dead))
         entities.dead_foreign_count = 0
-
-    @property
-    def _is_fresh(self) -> bool:
-        """True if no entity was ever created here, and no id."""
-        return not self.entities.n_used and not any(
-            manager.version for manager in self.all_managers()
-        )
 
     def _set_shard(self, shard: int) -> None:
         """Set another number; no entity or id was created yet."""
@@ -174,7 +164,9 @@ class ShardsBase(Generic[WorldT]):
         world, rank = self.world, self.rank
 
         def introduce() -> dict[str, Any]:
-            if world._is_fresh and world.entities.shard == 0:
+            managers, entities = world.all_managers(), world.entities
+            is_fresh = not entities.n_used and not any(each.version for each in managers)
+            if is_fresh and entities.shard == 0:
                 world._set_shard(rank)
             return {
                 "shard": world.entities.shard,
@@ -254,10 +246,24 @@ class ShardsBase(Generic[WorldT]):
 
         received = self._step.exchange(parts)
         borrowed = (es, ranks, *(array for pair in ids.values() for array in pair))
+
+        def take_over() -> EntityArray:
+            world = self.world
+            try:
+                if plans:
+                    departures.commit_departure(world, departures.merge_departures(plans))
+                world._sweep()
+                parcels = [world._PARCEL(part) for part in received if memoryview(part).nbytes]
+                arrived = [absorb(world, parcel, borrowed) for parcel in parcels]
+                return np.concatenate([np.zeros(0, np.uint64), *arrived])
+            except BaseException as error:
+                text = f"migrate failed half-way, leave the block: {type(error).__name__}"
+                self._step.broken = f"{text}: {error}"
+                raise
+
         # callbacks' errors when rows are destroyed are raised after all entities have arrived
-        run = self.world.entities.dispatch.run
-        arrived = run(_exchange_entities, self, plans, received, borrowed)
-        return np.concatenate([np.zeros(0, np.uint64), *arrived])
+        came: EntityArray = self.world.entities.dispatch.run(take_over)
+        return came
 
     def refresh(self, es: ArrayLike | None = None, ranks: ArrayLike = (), /) -> None:
         """Send current values of entities to ranks, where they are ghosts from now on; O(k).
@@ -278,8 +284,7 @@ class ShardsBase(Generic[WorldT]):
             if es is not None or sent is None:
                 entities = self.world.entities.require_many(() if es is None else es)
                 target_ranks = departures.checked_ranks(ranks, len(entities), self.size)
-                listed = entities_by_rank(entities.copy(), target_ranks, self.rank, self.size)
-                sent = SentGhosts(self.world, listed, self.rank)
+                sent = SentGhosts(self.world, entities, target_ranks, self.rank, self.size)
             return sent.messages()
 
         received = self._step.exchange(parts)
@@ -290,10 +295,8 @@ class ShardsBase(Generic[WorldT]):
             self._watch.take()
 
     def request(self, es: ArrayLike, /) -> tuple[EntityArray, RowArray]:
-        """Ask for entities wherever they are; return the local ones that are asked for, and ranks.
-
-        `shards.refresh(*shards.request(friends))`. O(all that is asked).
-        """
+        """Ask for entities wherever they are; return the local ones that are asked for, and ranks:
+        `shards.refresh(*shards.request(friends))`. O(all that is asked)."""
         asked_by_rank = self._asked("request", es)
         entities, ranks = [np.zeros(0, np.uint64)], [np.zeros(0, np.intp)]
         for rank, wanted in enumerate(asked_by_rank):
@@ -304,10 +307,8 @@ class ShardsBase(Generic[WorldT]):
         return np.concatenate(entities), np.concatenate(ranks)
 
     def locate(self, es: ArrayLike, /) -> RowArray:
-        """Return the rank on which each of k entities lives, -1 for the dead, shape (k,).
-
-        O(all that is asked) on each rank.
-        """
+        """Return the rank on which each of k entities lives, -1 for the dead, shape (k,). O(all
+        that is asked) on each rank."""
         asked_by_rank = self._asked("locate", es)
         alive = self.world.entities.alive_many
         answers = [alive(wanted).astype(np.uint64) for wanted in asked_by_rank]
@@ -322,17 +323,13 @@ class ShardsBase(Generic[WorldT]):
         return self._step.exchange_words(call, lambda: [as_entities(es)] * self.size)
 
     def count(self, n: int, /) -> int:
-        """Return the sum of a number of each rank.
-
-        TypeError for what is no integer, ValueError for one below 0.
-        """
+        """Return the sum of a number of each rank; TypeError for what is no integer, ValueError for
+        one below 0."""
         return sum(self._step.gather("count", lambda: parse_non_negative("count", n)))
 
     def sum(self, values: ArrayLike, /) -> Any:
-        """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
-
-        A Python number for a flat column, else an array; 0 without rows. O(n).
-        """
+        """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once. A
+        Python number for a flat column, else an array; 0 without rows. O(n)."""
         return exact_sum(self._step, values)
 
     def min(self, values: ArrayLike, /) -> Any:
@@ -399,26 +396,3 @@ class ShardsBase(Generic[WorldT]):
         shards.tick = tick
         shards._next = max(shards._next, next_shard)
         return shards
-
-
-def _exchange_entities(
-    shards: ShardsBase[Any],
-    plans: list[BatchRemoval],
-    received: Iterable[Any],
-    borrowed: tuple[object, ...],
-) -> list[EntityArray]:
-    """Remove entities that leave, add those that have arrived, and return these."""
-    world = shards.world
-    try:
-        if plans:
-            departures.commit_departure(world, departures.merge_departures(plans))
-        world._sweep()
-        return [
-            absorb(world, world._PARCEL(part), borrowed)
-            for part in received
-            if memoryview(part).nbytes
-        ]
-    except BaseException as error:
-        text = f"migrate failed half-way, leave the block: {type(error).__name__}"
-        shards._step.broken = f"{text}: {error}"
-        raise
