@@ -46,12 +46,9 @@ class BatchRemoval(NamedTuple):
 def plan_departure(
     world: ShardBase, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
 ) -> BatchRemoval:
-    """Return the departure of distinct live entities in these slots, with their descendants,
-    and of rows by id.
-
-    Raises what `extract` does; then nothing has changed, except that hierarchies may have
-    collected rows of dead entities.
-    """
+    """Return the departure of distinct live entities in these slots, with their descendants, and of
+    rows by id. Raises what `extract` does; then nothing has changed, except that hierarchies may
+    have collected rows of dead entities."""
     plan = parcels.plan_of(type(world))
     checked = {name: checked_ids(world, name, ids[name]) for name in ids}
     check_locks(world, entities, checked)
@@ -227,12 +224,7 @@ def _chain_rows(manager: Many, heads: RowArray) -> RowArray:
 
 def commit_departure(world: ShardBase, departure: BatchRemoval) -> None:
     """Remove rows that leave without notifying callbacks; destroy rows of components that stay,
-    and notify theirs."""
-    world.entities.dispatch.run(_leave, world, departure)
-
-
-def _leave(world: ShardBase, departure: BatchRemoval) -> None:
-    """Remove the rows, looked up again in each manager: a group member moves the others' rows."""
+    and notify theirs. Rows are looked up again: a group member moves the others' rows."""
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in departure.rows if len(departure.rows[name])]
     versions = [manager.version for manager in concerned]

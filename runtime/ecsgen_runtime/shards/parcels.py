@@ -297,10 +297,8 @@ class ParcelBase:
         return type(self), (self._buffer.tobytes(),)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parcel as a safetensors file, which replaces an old one atomically.
-
-        OSError as for every file.
-        """
+        """Write the parcel as a safetensors file, which replaces an old one atomically; OSError as
+        for every file."""
         from ..base.atomic_files import replace_file
 
         plan = self.plan()

@@ -329,10 +329,8 @@ def codecs_of(world: ShardBase) -> dict[str, Any]:
 def resume(
     kind: Any, folder: str | os.PathLike[str], transport: Any, options: Mapping[str, Any]
 ) -> tuple[Any, int, int]:
-    """Return this rank's world, the tick, and the first number that no shard ever had.
-
-    `options`: of `World.load`.
-    """
+    """Return this rank's world, the tick, and the first number that no shard ever had; `options`:
+    of `World.load`."""
     step = LockStep(transport)
     rank, size = step.rank, step.size
 

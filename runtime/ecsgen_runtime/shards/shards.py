@@ -85,7 +85,7 @@ class ShardedWorld(ShardBase):
         departure = departures.plan_departure(self, entities.copy(), slots, ids)
         buffer = departures.pack_departure(self, departure)
         try:
-            departures.commit_departure(self, departure)
+            self.entities.dispatch.run(departures.commit_departure, self, departure)
         except BaseException as error:
             if not is_broken(self.entities) and not self.entities.alive_many(es).any():
                 error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # for the caller

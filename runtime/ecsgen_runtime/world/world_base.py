@@ -166,10 +166,8 @@ def rollback_creation(
     entities: EntityArray,
     undo: Callable[[EntityArray], object] | None = None,
 ) -> None:
-    """Undo the creation of entities and of all their rows; mark stores broken that fail.
-
-    `undo`: what undoes that of entities without rows, by default `undo_create`. Only errors that
-    are not of the rollback are raised, as an interrupt.
+    """Undo the creation of entities and of all their rows; mark stores broken that fail, and raise
+    interrupts alone. `undo`: what undoes that of entities without rows, by default `undo_create`.
     """
     interrupt: BaseException | None = None
     for target in targets:

@@ -481,8 +481,8 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         return self._store._entities.HANDLE_LAYOUT
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        table: tuple[Any, Iterator[Any]]
-        table = arrow().chunk_table(self._columns(), self.chunks(), copy, flat)
+        columns, chunks = self._columns(), self.chunks()
+        table: tuple[Any, Iterator[Any]] = arrow().chunk_table(columns, chunks, copy, flat)
         return table
 
     def _columns(self) -> dict[int, type[ChunkColumns]]:

@@ -153,10 +153,8 @@ class ChunkComponents(dict[int, Any]):
 
 
 class ChunkBase:
-    """One buffer with rows of one archetype; the generated class adds the components.
-
-    Rows, and views of them, are valid until the next structural change.
-    """
+    """One buffer with rows of one archetype; the generated class adds the components. Rows, and
+    views of them, are valid until the next structural change."""
 
     __slots__ = (
         "_address",

@@ -281,11 +281,8 @@ class QueryJoin:
         return self._arrays
 
     def match(self) -> QueryMatch:
-        """Return the match: the same object until a manager changes or an entity dies.
-
-        Joins again after that, else O(components). Members of the match are the required ones, then
-        the optional ones.
-        """
+        """Return the match, whose members are the required ones, then the optional ones: the same
+        object, in O(components), until a manager changes or an entity dies."""
         entities = self.entities
         free = entities.free_indices
         # `changes`, without the time of calls:
@@ -453,14 +450,9 @@ class RowQuery(QueryBase[RowsT, RowT]):
         return self._join.arrays()
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        table: tuple[Any, Iterator[Any]]
-        table = arrow().join_table(self._join, self._components, copy, flat)
-        return table
-
-    @property
-    def _components(self) -> tuple[str, ...]:
         names: tuple[str, ...] = self.ROWS._fields[1:]  # type: ignore[attr-defined]  # a NamedTuple
-        return names
+        table: tuple[Any, Iterator[Any]] = arrow().join_table(self._join, names, copy, flat)
+        return table
 
     def _tuples(self) -> Iterator[RowT]:
         match = self._join.match()

@@ -109,10 +109,8 @@ _LARGE: Final = 1 << 14
 
 
 class QueryColumns:
-    """The columns of one component in the rows of a query: one cell per entity.
-
-    Reading a column returns a read-only copy; assign to it to write.
-    """
+    """The columns of one component in the rows of a query: one cell per entity. Reading a column
+    returns a read-only copy; assign to it to write."""
 
     __slots__ = ("_join", "_place")
 
