@@ -54,6 +54,8 @@ class Series:
 
     def note(self) -> None:
         """Compute the series that are looked at, after a step."""
+        if not self._asked:  # the usual case
+            return
         now = monotonic()
         self._asked = {n: at for n, at in self._asked.items() if now - at < _LOOKED_AT}
         if not self._asked:
