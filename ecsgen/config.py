@@ -203,20 +203,13 @@ def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
         if problem := _problem(key, value):
             raise UsageError(f"{where} {key}: {problem}, not {value!r}")
     for key, value in table.get("defaults", {}).items():
-        if problem := _bad_default(key, value):
-            raise UsageError(f"{shown(file)}: [tool.ecsgen.defaults] {problem}")
+        where, choices = f"{shown(file)}: [tool.ecsgen.defaults]", POLICIES.get(key)
+        if choices is None:
+            raise UsageError(f"{where} unknown key {key!r}{_hint(key, POLICIES)}")
+        if not any(type(value) is type(choice) and value == choice for choice in choices):
+            words = " or ".join(repr(c) if isinstance(c, str) else str(c).lower() for c in choices)
+            raise UsageError(f"{where} {key}: must be {words}, not {value!r}")
     return table
-
-
-def _bad_default(key: str, value: object) -> str:
-    """Return the error in a default policy, empty if there is none."""
-    if key not in POLICIES:
-        return f"unknown key {key!r}{_hint(key, POLICIES)}"
-    choices = POLICIES[key]
-    if not any(type(value) is type(choice) and value == choice for choice in choices):
-        words = " or ".join(repr(c) if isinstance(c, str) else str(c).lower() for c in choices)
-        return f"{key}: must be {words}, not {value!r}"
-    return ""
 
 
 def _problem(key: str, value: object) -> str:

@@ -352,14 +352,10 @@ def read_schemas(schemas: Path | str | None) -> tuple[SchemaTexts, Mapping[str, 
     project = load(options.schemas, diagnostics, options.defaults, options.is_parallel)
     if project is None:
         raise ValueError(f"the schemas have errors:\n{format_text(diagnostics)}")
-    _check_comments(path for root in options.schemas for _, path in root.files())
-    return SchemaTexts(project, diagnostics, options), digests
-
-
-def _check_comments(files: Iterable[Path]) -> None:
-    for file in files:
+    for file in (file for root in options.schemas for _, file in root.files()):
         for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
             check_kinds(allowed_kinds(line), f"{file}:{number}: allow")
+    return SchemaTexts(project, diagnostics, options), digests
 
 
 # Conditions of pauses

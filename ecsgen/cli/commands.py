@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
@@ -443,9 +442,9 @@ def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it into this file.")
 def schema(output: Path | None) -> None:
     """Print the JSON Schema of the schema language, for editors."""
-    from ecsgen.schema import json_schema
+    from ecsgen.cli.starter import editors_schema
 
-    write(output, json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+    write(output, editors_schema())
 
 
 def _complete(

@@ -110,7 +110,12 @@ def _read(file: Path, folder: Path) -> tuple[Project, Document]:
     try:
         snapshot = read_snapshot(file, map_pages=True)
         name = snapshot.name
-        _refuse_shards(name, parsed_json(snapshot.metadata["schema"], "the schema", name))
+        match parsed_json(snapshot.metadata["schema"], "the schema", name):
+            case {"entity": {"shard_bits": _}}:  # its schema is not enough to load it
+                raise UsageError(
+                    f"{name} is of a world with `shards`: load it with its package, and show that"
+                    " world, as in `ecsgen inspect my_game:load_world`"
+                )
         saved = checked_documents(snapshot, SnapshotFormat())
     except SnapshotError as error:
         raise UsageError(str(error)) from None
@@ -123,16 +128,6 @@ def _read(file: Path, folder: Path) -> tuple[Project, Document]:
         first = next(iter(diagnostics))
         raise UsageError(f"{file}: this version of ecsgen refuses its schema: {first.message}")
     return project, saved.state
-
-
-def _refuse_shards(file: str, schema: Any) -> None:
-    """Raise UsageError for a shard: its schema is not enough to load it."""
-    match schema:
-        case {"entity": {"shard_bits": _}}:
-            raise UsageError(
-                f"{file} is of a world with `shards`: load it with its package, and show that"
-                " world, as in `ecsgen inspect my_game:load_world`"
-            )
 
 
 def _import_package(project: Project, folder: Path) -> Any:

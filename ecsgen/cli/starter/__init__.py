@@ -95,7 +95,7 @@ def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
         return _options(home, bare)
     if os.path.lexists(file):
         return KEPT, ""
-    return NEW, _text(name, home) if name else _editors_schema()
+    return NEW, _text(name, home) if name else editors_schema()
 
 
 def _check_folders(home: Path, folder: Path) -> None:
@@ -159,7 +159,8 @@ def _text(template: str, home: Path) -> str:
     return re.sub("@[A-Z]+@", lambda mark: marks[mark.group()], _template(template))
 
 
-def _editors_schema() -> str:
+def editors_schema() -> str:
+    """Return the JSON Schema of the schema language, as a file."""
     from ecsgen.schema import json_schema
 
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
