@@ -20,6 +20,7 @@ from ecsgen.render.text import library_imports
 from ecsgen.render.text.jinja_environment import rendered_module
 from ecsgen.render.world import world_features
 from ecsgen.render.world.world_features import BLOCKS
+from tests.support.generated_package import shipped
 
 NO_POLICIES = {"name", "module", "fields", "doc", "capacity", "source", "by_default", "marks"}
 POLICIES = {field.name for field in dataclasses.fields(Component)} - NO_POLICIES
@@ -46,7 +47,7 @@ def test_shared_templates_know_no_policy(path: Path) -> None:
 @pytest.mark.parametrize("path", ["world.py.j2", "tests/world.py.j2"])
 def test_the_world_knows_none_of_its_features(path: str) -> None:
     text = (templates_folder() / path).read_text(encoding="utf-8")
-    names = {feature.name for feature in world_features.FEATURES}
+    names = {feature.name for feature in world_features.list_features(shipped())}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'.](\w+)\b[^}]*?[}%]}", text))
 
 

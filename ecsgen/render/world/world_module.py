@@ -194,10 +194,10 @@ class WorldContext:
                 for f in active
             ),
             project.backend,
-            tuple(base for feature in active if (base := feature.base(project))),
-            tuple(name for feature in active for name in feature.attributes(project)),
-            (*(p for feature in active for p in feature.parameters(project)), *_shapes(members)),
-            tuple(name for feature in active for name in feature.exports(project)),
+            tuple(feature.base for feature in active if feature.base),
+            tuple(name for feature in active for name in feature.attributes),
+            (*(p for feature in active for p in feature.parameters), *_shapes(members)),
+            tuple(name for feature in active for name in feature.exports),
             _argument_enums(project),
         )
 
