@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import ClassVar
 
@@ -72,13 +72,8 @@ def shows_array(kind: FieldType) -> bool:
     return bool(kind.shape) and kind.base in (BaseType.INT, BaseType.FLOAT)
 
 
-@dataclass(frozen=True, slots=True)
 class ColumnCode:
     """Code of one column, as templates need it."""
-
-    column: Column
-    component: str
-    bytes_before: int
 
     holder: ClassVar[str] = "data"
     """Expression for the object that has the column."""
@@ -88,33 +83,43 @@ class ColumnCode:
     is_told: ClassVar[bool] = False
     """True if only the accessor can read a cell."""
 
+    def __init__(self, column: Column, component: str, bytes_before: int) -> None:
+        self.column, self.component, self.bytes_before = column, component, bytes_before
+        self.name, self.field = column.name, column.field
+        self.bare_name = add_placeholder(self.name)
+        """Name of a parameter, or of an item of a class."""
+        self.guard = ""
+        """Policy that checks writes; "" if there is none."""
+        self.is_object = column.is_object
+        self.is_packed = bool(column.shape)
+        """True if a cell is several scalars, which `struct` reads and writes at once.
+
+        A view of opaque items moves such cells in bulk."""
+        self.has_cells = not self.is_object and not column.scalar.startswith(("S", "M", "m"))
+        """True if the column has a memoryview for single cells."""
+        base = None if self.field is None else self.field.type.base
+        self.is_enum = base is BaseType.ENUM
+        is_whole = self.field is not None and not self.field.split
+        self.is_comparable = is_whole and base in (BaseType.STR, BaseType.ENUM)
+        """True if users see a view of the column that compares with text."""
+        self.constant = f"_{self.name.upper()}_FIELD"
+        """Name of the field's converter."""
+        self.local = self.bare_name if self.is_object else f"_{self.name.lower()}_"
+        """Local with the converted value."""
+        self.struct = f"_{self.name.upper()}_STRUCT"
+        """Name of the packer of one cell."""
+        self.default = "None" if self.is_object else f"_{self.name.upper()}_DEFAULT"
+        """Default in calls: a constant, which `create` recognises by identity."""
+
     @property
     def query_column(self) -> str:
         """Class of its cells in a query's rows."""
         return "ComparableQueryColumn" if self.is_comparable else "QueryColumn"
 
     @property
-    def guard(self) -> str:
-        """Policy that checks writes; "" if there is none."""
-        return ""
-
-    @property
-    def name(self) -> str:
-        return self.column.name
-
-    @property
-    def bare_name(self) -> str:
-        """Name of a parameter, or of an item of a class."""
-        return add_placeholder(self.name)
-
-    @property
-    def field(self) -> Field | None:
-        return self.column.field
-
-    @property
     def _type(self) -> FieldType:
-        assert self.column.field is not None
-        return self.column.field.type
+        assert self.field is not None
+        return self.field.type
 
     @property
     def data_expression(self) -> str:
@@ -125,30 +130,6 @@ class ColumnCode:
     def is_nested(self) -> bool:
         """True if the scalars that `struct` returns must be nested or converted."""
         return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
-
-    @property
-    def is_object(self) -> bool:
-        return self.column.is_object
-
-    @property
-    def is_packed(self) -> bool:
-        """True if a cell is several scalars, which `struct` reads and writes at once.
-
-        A view of opaque items moves such cells in bulk."""
-        return bool(self.column.shape)
-
-    @property
-    def has_cells(self) -> bool:
-        """True if the column has a memoryview for single cells."""
-        return not self.is_object and not self.column.scalar.startswith(("S", "M", "m"))
-
-    @property
-    def is_comparable(self) -> bool:
-        """True if users see a view of the column that compares with text."""
-        field = self.field
-        if field is None or field.split:
-            return False
-        return field.type.base in (BaseType.STR, BaseType.ENUM)
 
     @property
     def has_words(self) -> bool:
@@ -163,25 +144,6 @@ class ColumnCode:
         if self.column.shape:
             return f"{self.name}_items"
         return f"{self.name}_{'cells' if self.has_cells else 'column'}"
-
-    @property
-    def is_enum(self) -> bool:
-        return self.field is not None and self.field.type.base is BaseType.ENUM
-
-    @property
-    def constant(self) -> str:
-        """Name of the field's converter."""
-        return f"_{self.name.upper()}_FIELD"
-
-    @property
-    def local(self) -> str:
-        """Local with the converted value."""
-        return self.bare_name if self.is_object else f"_{self.name.lower()}_"
-
-    @property
-    def struct(self) -> str:
-        """Name of the packer of one cell."""
-        return f"_{self.name.upper()}_STRUCT"
 
     @property
     def struct_format(self) -> str:
@@ -338,11 +300,6 @@ class ColumnCode:
             return f"{checked}\n{self.assign_lines('self', 'self._n', 'checked', 12)}"
         head = f"self._{self.name}_column[: self._n] = {self.constant}.to_column"
         return call(head, ["values", "self._n"], 12)
-
-    @property
-    def default(self) -> str:
-        """Default in calls: a constant, which `create` recognises by identity."""
-        return "None" if self.is_object else f"_{self.name.upper()}_DEFAULT"
 
     @property
     def default_lines(self) -> str:
@@ -585,13 +542,17 @@ class BufferCode:
         return lines_at(indent, *(f"{view}[dst] = {view}[src]" for view in views))
 
 
-@dataclass(frozen=True, slots=True)
 class SplitColumnCode(ColumnCode):
     """Code of a split field: one value for users, one column per element."""
 
-    parts: tuple[ColumnCode, ...]
     has_words = False
     is_told = True
+
+    def __init__(
+        self, column: Column, component: str, bytes_before: int, parts: tuple[ColumnCode, ...]
+    ) -> None:
+        super().__init__(column, component, bytes_before)
+        self.parts = parts
 
     @property
     def accessor_lines(self) -> str:
@@ -638,20 +599,16 @@ def make_field_code(field: Field, component: str, columns: dict[str, ColumnCode]
 class CheckedColumnCode(ColumnCode):
     """Code of a column that is read-only as an array: writes are checked."""
 
-    __slots__ = ()
+    def __init__(self, column: Column, component: str, bytes_before: int) -> None:
+        super().__init__(column, component, bytes_before)
+        assert self.field is not None
+        self.guard = "occupant" if self.field.is_cell_reference else "network"
+        if index.is_sorted(self.field) or unique.KEY.value(self.field):
+            self.guard = "index" if index.is_sorted(self.field) else "unique"
 
     @property
     def query_column(self) -> str:
         return f"{'Comparable' if self.is_comparable else ''}UniqueQueryColumn"
-
-    @property
-    def guard(self) -> str:
-        assert self.field is not None
-        if index.is_sorted(self.field):
-            return "index"
-        if unique.KEY.value(self.field):
-            return "unique"
-        return "occupant" if self.field.is_cell_reference else "network"
 
     def view(self, holder: str, bound: str) -> str:
         return f"read_only({super().view(holder, bound)})"

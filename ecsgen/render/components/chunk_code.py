@@ -31,7 +31,6 @@ from ecsgen.render.text.quoting import WIDTH, literal
 class ChunkColumnCode(ColumnCode):
     """Code of a column of a component in chunks."""
 
-    __slots__ = ()
     holder = "self"
     has_words = False
 
@@ -130,7 +129,7 @@ def required_line(components: Iterable[Component], project: Project, indent: int
         if component.requires:
             names = (component.name, *required_by([component.name], project.by_name))
             kind, *others = (make_component_name(name).name for name in names)
-            items.append(f"{kind}: ({', '.join(others)}{',' * (len(others) == 1)})")
+            items.append(f"{kind}: {literal_names(others)}")
     return exploded("_REQUIRED: ClassVar = ", items, indent, "{}") if items else ""
 
 

@@ -17,7 +17,6 @@ from ecsgen.render.text.quoting import as_f32, literal
 class ColdColumnCode(ColumnCode):
     """Code of a column of the second buffer."""
 
-    __slots__ = ()
     holder = "data._cold"
     row_expression = "_cold_row"
 
@@ -38,7 +37,6 @@ class ColdColumnCode(ColumnCode):
 class ColdFieldCode(ColdColumnCode):
     """Code of a cold field, of one column or split."""
 
-    __slots__ = ()
     has_words = False
     is_told = True
     is_elsewhere = True
@@ -129,8 +127,6 @@ class ColdFieldCode(ColdColumnCode):
 
 class SplitColdFieldCode(ColdFieldCode, SplitColumnCode):
     """Code of a split cold field."""
-
-    __slots__ = ()
 
     @property
     def store_picked_lines(self) -> str:

@@ -17,8 +17,6 @@ from ecsgen.schema.names import settings_class
 class SettingCode(ColumnCode):
     """Code of one setting."""
 
-    __slots__ = ()
-
     @property
     def _bounds(self) -> list[str]:
         """The least and the greatest value; neither without one of them."""
@@ -33,13 +31,11 @@ class SettingCode(ColumnCode):
 
     @property
     def info_arguments(self) -> list[str]:
-        bounds = self._bounds
-        if not bounds:
-            return super().info_arguments
-        arguments = [self.constant, literal(self._type.text), self.default]
-        column = self.column
-        docs = [literal(column.unit), split_literal(column.doc, 8)]
-        return [*arguments, literal(column.tags), *docs, *bounds]
+        arguments = super().info_arguments
+        if bounds := self._bounds:  # these come after unit and docs
+            docs = literal(self.column.unit), split_literal(self.column.doc, 8)
+            arguments = [*arguments[:4], *docs, *bounds]
+        return arguments
 
     @property
     def attribute_line(self) -> str:
