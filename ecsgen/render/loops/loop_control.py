@@ -127,11 +127,7 @@ class LoopControl(RowValues, RowLoop):
         is_listed = loop.needs_offset and not may_move
         neighbours = self._loop_of(near).neighbours(is_listed)
         with self._holding(loop), neighbours, self._inside_loop():
-            tests = [
-                self.dead_neighbour_test(near.join, near.row_of),
-                self.gone_link_test(near.join, near.link_row),
-            ]
-            if test := " or ".join(filter(None, tests)):
+            if test := self.gone_test(near.join, near.row_of, near.link_row):
                 self.write(f"if {test}:", "    continue")
             if may_move:
                 self._moving.append(near)
@@ -147,34 +143,22 @@ class LoopControl(RowValues, RowLoop):
         for near in self._moving:
             self.write(*near.offset_now_lines(self))
 
-    def dead_neighbour_test(self, join: NeighbourJoin, row_of: Callable[[str], str]) -> str:
-        """Return the test that a neighbour, with these rows, has died since; "" if none can."""
-        tests = []
-        for owner, component in join.components.items():
-            if marks := self.lookups.despawned_rows(component.name):
-                tests.append(f"{marks}[{row_of(owner)}]")
-        components = join.components.items()
-        owned = next((name for name, c in components if c.owner == "entity"), None)
-        if owned is not None:
-            entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, join.near.name)
-            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
-            tests += [f"not ({alive})"] if alive else []
-        return " or ".join(tests)
-
-    def gone_link_test(self, join: NeighbourJoin, link_row: Callable[[], str]) -> str:
-        """Return the test that the link to a neighbour has gone since; "" if none can."""
-        via = join.near.via
-        if via is None:
-            return ""
-        component, tests = self.builder.source.managers.components[via.component], []
-        if marks := self.lookups.despawned_rows(via.component):
-            tests.append(f"{marks}[{link_row()}]")
-        if component.owner == "entity":
-            entity = tree.NeighbourField(
-                tree.HANDLE, tree.ENTITY, via.component, join.near.name, True
-            )
-            alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
-            tests += [f"not ({alive})"] if alive else []
+    def gone_test(
+        self, join: NeighbourJoin, row_of: Callable[[str], str], link_row: Callable[[str], str]
+    ) -> str:
+        """Return the test that a neighbour, with these rows, or the link to it has gone since; ""
+        if none can."""
+        tests, links = [], join.links.components if join.near.via is not None else {}
+        for components, row, is_link in ((join.components, row_of, False), (links, link_row, True)):
+            for owner, component in components.items():
+                if marks := self.lookups.despawned_rows(component.name):
+                    tests.append(f"{marks}[{row(owner)}]")
+            owned = next((name for name, c in components.items() if c.owner == "entity"), None)
+            if owned is not None:
+                near = join.near.name
+                entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, near, is_link)
+                alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
+                tests += [f"not ({alive})"] if alive else []
         return " or ".join(tests)
 
     def _loop_while(self, loop: lowered.While) -> None:

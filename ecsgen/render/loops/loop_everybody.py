@@ -4,8 +4,8 @@ are looked at, in their order."""
 from __future__ import annotations
 
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import SCALARS
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_values import Value
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_neighbours import SpaceNeighbours
 from ecsgen.render.loops.row_loop import RowLoop
@@ -37,22 +37,18 @@ class AllNeighbours(SpaceNeighbours):
     def setup(self) -> list[str]:
         lines = [] if self.is_python else self.lists()
         if self.axes:
-            sizes = f"wrap_sizes({self._manager}.wrap, {self._scalar_type})"
+            sizes = f"wrap_sizes({self._manager}.wrap, {SCALARS[self.scalar].numpy})"
             lines += self._size_lines(self._builder.table(f"sizes{self.join.tag}", "Any", sizes))
         return lines
 
     def lists(self) -> list[str]:
         return [f"{self.listed} = np.empty(len({self._all}) + 1, np.intp)"]
 
-    @property
-    def _scalar_type(self) -> str:
-        return {"f32": "np.float32", "f64": "np.float64"}[self.scalar]
-
     def list_lines(self, body: RowLoop) -> list[str]:
         candidate = self.candidate
         tests = [*self._own_tests(body)]
-        if dead := body.dead_neighbour_test(self.join, self.row_of):
-            tests.append(f"not ({dead})")
+        if gone := body.gone_test(self.join, self.row_of, self.link_row):
+            tests.append(f"not ({gone})")
         lines, within = self._start_lines(body), list[str]()
         if isinstance(radius := self.join.near.radius, tree.FieldValue):
             lines += self._reach_lines(body, radius)
@@ -92,7 +88,7 @@ class AllNeighbours(SpaceNeighbours):
 
     def _reach_lines(self, body: RowLoop, radius: tree.FieldValue) -> list[str]:
         """Return the statements for the square of the row's own radius; -1 of none."""
-        kind = self._scalar_type
+        kind = SCALARS[self.scalar].numpy
         number = body.assign(Code(f"{kind}({body.value(radius).at(0).text})"), "radius").text
         square = f"{number} * {number} if 0 <= {number} < np.inf else {kind}(-1)"
         return [f"{self._reach} = {square}"]
@@ -130,12 +126,3 @@ class AllNeighbours(SpaceNeighbours):
 
     def _place(self, axis: int) -> str:
         return self._field_value(self._position).at(axis).text
-
-    def row_of(self, owner: str) -> str:
-        return self._member(owner, self.candidate) if self._is_joined else self.candidate
-
-    def _field_value(self, node: tree.NeighbourField) -> Value:
-        if node.name == tree.CELL_ID:
-            return self._cell_id(node.type)
-        arrays = self._builder.neighbour_arrays(node)
-        return self._builder.cells(arrays, node.type, self.row_of(node.owner))

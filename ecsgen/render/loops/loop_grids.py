@@ -299,15 +299,9 @@ class GridNeighbours(NeighbourAccess):
         )
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
-        if node.name == tree.CELL_ID:
-            return self._cell_id(node.type)
-        row = self.row_of(node.owner)
         if node.name == tree.ID_SLOT:
-            return self._id(node, row)
-        return self._builder.cells(self._builder.neighbour_arrays(node), node.type, row)
-
-    def row_of(self, owner: str) -> str:
-        return self._member(owner, self.candidate) if self._is_joined else self.candidate
+            return self._id(node, self.row_of(node.owner))
+        return super()._field_value(node)
 
     def owner_component(self, value: tree.Expression) -> str:
         is_entity = isinstance(value, tree.NeighbourField) and value.name == tree.ENTITY

@@ -55,11 +55,7 @@ class LinkedNeighbours(NeighbourAccess):
 
     def list_lines(self, body: RowLoop) -> list[str]:
         row, starts, listed = self._builder.row, self._starts, self.listed
-        gone = [
-            body.dead_neighbour_test(self.join, self.row_of),
-            body.gone_link_test(self.join, self.link_row),
-        ]
-        test = " or ".join(filter(None, gone))
+        test = body.gone_test(self.join, self.row_of, self.link_row)
         span = f"{starts}[{row}], {starts}[{row} + 1]"
         if self.is_python:
             lines = f"{listed} = range({span})"
@@ -81,8 +77,7 @@ class LinkedNeighbours(NeighbourAccess):
             f"        {self.count} += 1",
         ]
 
-    def link_row(self) -> str:
-        """Return the expression for the row that is the link to the neighbour."""
+    def link_row(self, owner: str) -> str:
         return f"{self._array('links')}[{self.candidate}]"
 
     def row_of(self, owner: str) -> str:
@@ -101,5 +96,5 @@ class LinkedNeighbours(NeighbourAccess):
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         arrays = self._builder.neighbour_arrays(node)
-        row = self.link_row() if node.is_link else self.row_of(node.owner)
+        row = self.link_row(node.owner) if node.is_link else self.row_of(node.owner)
         return self._builder.cells(arrays, node.type, row)

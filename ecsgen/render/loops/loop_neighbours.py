@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,7 +12,8 @@ from ecsgen.render.loops.element_operations import MIRRORED
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.row_loop import RowLoop
-from ecsgen.render.loops.scalar_code import Code, Precedence, infix, join_tuple, make_call_code
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_code
+from ecsgen.render.text.formatting import literal_names
 
 _MEMBER_TYPES: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
@@ -27,7 +27,7 @@ _MEMBER_TYPES: Final = {
 """Types of the members of `NeighbourCells`; `{}` is the scalar type of positions."""
 
 
-class NeighbourAccess(ABC):
+class NeighbourAccess:
     """Names by which a loop reads neighbours."""
 
     is_python = False
@@ -79,7 +79,7 @@ class NeighbourAccess(ABC):
         """Expression for the most candidates that a row may have."""
         return f"len({self.listed})"
 
-    def link_row(self) -> str:
+    def link_row(self, owner: str) -> str:
         """Return the expression for the row that is the link to the neighbour."""
         raise NotImplementedError
 
@@ -105,11 +105,14 @@ class NeighbourAccess(ABC):
 
     def row_of(self, owner: str) -> str:
         """Return the expression for the neighbour's row in a component."""
-        return self._member(owner, self.candidate)
+        return self._member(owner, self.candidate) if self._is_joined else self.candidate
 
-    @abstractmethod
     def _field_value(self, node: tree.NeighbourField) -> Value:
         """Return the elements of a neighbour's field."""
+        if node.name == tree.CELL_ID:
+            return self._cell_id(node.type)
+        arrays = self._builder.neighbour_arrays(node)
+        return self._builder.cells(arrays, node.type, self.row_of(node.owner))
 
     def _cell_id(self, type_: Type) -> Value:
         """Return the id of a neighbour that is a cell."""
@@ -360,9 +363,8 @@ class LiveNeighbours(SpaceNeighbours):
         )
         self.listed_offsets = "" if builder.is_plain else self.reserve("ways")
 
-    def _field_value(self, node: tree.NeighbourField) -> Value:
-        arrays = self._builder.neighbour_arrays(node)
-        return self._builder.cells(arrays, node.type, self._member(node.owner, self.candidate))
+    def row_of(self, owner: str) -> str:
+        return self._member(owner, self.candidate)
 
     def setup(self) -> list[str]:
         if self.listed_offsets:
@@ -394,7 +396,7 @@ class LiveNeighbours(SpaceNeighbours):
             arrays = self._builder.neighbour_arrays(self._position)
             position = self._builder.cells(arrays, near.position.type, own_row)
         starts = [f"{start} = {position.at(axis).text}" for axis, start in enumerate(self._starts)]
-        arguments = f"{self._cells}, {row}, {join_tuple(self._starts)}, {self.listed}"
+        arguments = f"{self._cells}, {row}, {literal_names(self._starts)}, {self.listed}"
         arguments += f", {self.listed_offsets}" if self.listed_offsets else ""
         return [*starts, f"{self.count} = find_neighbours_now({arguments})"]
 
@@ -421,5 +423,5 @@ class LiveNeighbours(SpaceNeighbours):
 
     def move_line(self, row: str, position: Value) -> str:
         """Return the statement that moves a row to the cell of its position."""
-        axes = join_tuple(position.at(axis).text for axis in range(position.type.elements))
-        return f"move_to_cell({self._cells}, {row}, {axes})"
+        axes = [position.at(axis).text for axis in range(position.type.elements)]
+        return f"move_to_cell({self._cells}, {row}, {literal_names(axes)})"

@@ -180,11 +180,6 @@ class Stencil(NeighbourAccess):
     def _distance(self, type_: Type) -> Value:
         return uniform(type_, Code(self._distance_text, Precedence.CALL))
 
-    def _field_value(self, node: tree.NeighbourField) -> Value:
-        if node.name == tree.CELL_ID:
-            return self._cell_id(node.type)
-        return self._builder.cells(self._builder.neighbour_arrays(node), node.type, self.candidate)
-
 
 class StencilAggregates(AggregateLoop):
     """Aggregates over a stencil, a term for each offset."""

@@ -72,12 +72,6 @@ def make_call_code(function: str, *operands: Code, value_bits: int = 0) -> Code:
     return Code(f"{function}({arguments})", Precedence.CALL, value_bits)
 
 
-def join_tuple(elements: Iterable[str]) -> str:
-    """Return a tuple of expressions."""
-    texts = [*elements]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
 def wrap_to_type(code: Code, scalar: str) -> Code:
     """Cut a number to its own type, which numba has computed in 64 bits."""
     return make_call_code(SCALARS[scalar].numpy, code) if code.value_bits else code
