@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from ecsgen_runtime import INTERFACES
 
@@ -187,29 +188,26 @@ def _managers(project: Project) -> Iterator[Output]:
         yield Output.of(f"{component.module}.py", make, component, note=note)
 
 
-def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]:
-    """Return the kernels that are loops in plain Python, each with the reasons."""
-    if backend != "numpy":
-        return []
-    reasons_by_name = ((kernel.name, loop_reasons(kernel.program)) for kernel in kernels)
-    names = ((f"{owner}.{name}" if owner else name, reasons) for name, reasons in reasons_by_name)
-    return [f"{name} ({', '.join(reasons)})" for name, reasons in names if reasons]
-
-
-def _asking_all(owner: str, kernels: Iterable[Kernel]) -> list[str]:
-    """Return the kernels in which each row asks all rows of others."""
-    asking = (k for k in kernels if any(n.is_of_all_rows for n in k.program.neighbourhoods))
-    return [f"{owner}.{kernel.name}" if owner else kernel.name for kernel in asking]
+def _slow_kernels(owner: str, backend: Backend, kernels: Sequence[Kernel]) -> list[list[str]]:
+    """Return the kernels that are loops in plain Python, each with the reasons, and those in which
+    each row asks all rows of others."""
+    loops, asking = list[str](), list[str]()
+    for kernel in kernels:
+        name = f"{owner}.{kernel.name}" if owner else kernel.name
+        if reasons := loop_reasons(kernel.program) if backend == "numpy" else ():
+            loops.append(f"{name} ({', '.join(reasons)})")
+        if any(near.is_of_all_rows for near in kernel.program.neighbourhoods):
+            asking.append(name)
+    return [loops, asking]
 
 
 def _note(project: Project, owner: str, backend: Backend, kernels: Sequence[Kernel]) -> str:
     """Return the note of a build on all kernels that take long; "" if an owner has none."""
-    if not (_loops(owner, backend, kernels) or _asking_all(owner, kernels)):
+    if not any(_slow_kernels(owner, backend, kernels)):
         return ""
-    owners = [(c.name, c.backend, c.kernels) for c in project.components]
-    owners.append(("", project.backend, project.world.kernels))
-    loops = [loop for each in owners for loop in _loops(*each)]
-    asking = [kernel for name, _, kernels in owners for kernel in _asking_all(name, kernels)]
+    slow = [_slow_kernels(c.name, c.backend, c.kernels) for c in project.components]
+    slow.append(_slow_kernels("", project.backend, project.world.kernels))
+    loops, asking = ([*chain(*names)] for names in zip(*slow, strict=True))
     note = f"each row looks at all rows of others, O(rows), in {', '.join(asking)}"
     if not loops:
         return note

@@ -102,41 +102,35 @@ class ComponentTests:
     @property
     def storage(self) -> list[str]:
         """Arguments of the subject for fields and rows with special storage."""
+        component, fields, guarded = self.component, self.component.fields, self._guarded
         rows = {code.name for code in self.code.row_fields}
-        fields = self.component.fields
-        split = [f for f in fields if f.split]
-        cold_names = [literal(f.name) for f in fields if f.name not in rows]
-        lines = []
-        if split:
-            parts = {f.name: [column.name for column in field_columns(f)] for f in split}
-            lines.append(_names("split=", parts))
-        if cold_names:
-            lines.append(collection("indirect=", cold_names, 4).lstrip())
-        if self.code.cold:
-            columns = [_column(code.column) for code in self.code.cold.stored]
-            lines.append(collection("cold_columns=", columns, 4).lstrip())
-        if indexed := [literal(f.name) for f in fields if INDEX_KEY.value(f) and _is_plain(f)]:
-            lines.append(collection("indexed=", indexed, 4).lstrip())
-        for key, guarded in self._guarded.items():
-            lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
-        if self.grid:
-            references = [_field(f) for f in fields if f.is_cell_reference]
-            lines += [collection("places=", references, 4).lstrip(), f"grid={self.grid}"]
-        known = [f for guarded in self._guarded.values() for f in guarded]
+        split = {f.name: [c.name for c in field_columns(f)] for f in fields if f.split}
+        cold = self.code.cold.stored if self.code.cold else []
+        known = [f for members in guarded.values() for f in members]
         known += [f for f in fields if _is_plain(f) or f.is_cell_reference]
-        if apart := [_field(f) for f in fields if f not in known]:
-            lines.append(collection("apart=", apart, 4).lstrip())
-        if on_delete := self.component.on_delete:
-            pairs = (f"{literal(name)}: {literal(effect)}" for name, effect in on_delete.items())
-            lines.append(f"on_delete={{{', '.join(pairs)}}}")
-        if self.component.knows_entities:
-            lines.append("knows_entities=True")
-        if self.component.reserve:
-            lines.append(f"reserve={self.component.reserve}")
-        if self.component.max_rows:
-            lines.append(f"max_rows={self.component.max_rows}")
-        if self.component.partition == "inactive":
-            lines.append("starts_active=False")
+        on_delete = (
+            f"{literal(k)}: {literal(effect)}" for k, effect in component.on_delete.items()
+        )
+        arguments: dict[str, list[str] | str | int] = {
+            "indirect": [literal(f.name) for f in fields if f.name not in rows],
+            "cold_columns": [_column(code.column) for code in cold],
+            "indexed": [literal(f.name) for f in fields if INDEX_KEY.value(f) and _is_plain(f)],
+            **{key: [*map(_field, members)] for key, members in guarded.items()},
+            "places": [_field(f) for f in fields if f.is_cell_reference] if self.grid else [],
+            "grid": self.grid,
+            "apart": [_field(f) for f in fields if f not in known],
+            "on_delete": f"{{{', '.join(on_delete)}}}" if component.on_delete else "",
+            "knows_entities": component.knows_entities,
+            "reserve": component.reserve,
+            "max_rows": component.max_rows,
+            "starts_active": "False" if component.partition == "inactive" else "",
+        }
+        lines = [_names("split=", split)] if split else []
+        for key, value in arguments.items():
+            if value and isinstance(value, list):
+                lines.append(collection(f"{key}=", value, 4).lstrip())
+            elif value:
+                lines.append(f"{key}={value}")
         return lines
 
     @property

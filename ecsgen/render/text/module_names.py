@@ -131,8 +131,10 @@ def _import_block(
     for name in places.keys() & {*used, *imported_as}:
         if imported_as.get(name, name) in used:
             names_by_module.setdefault(places[name], []).append(name)
+    called = {name: others.get(name, name) for name in _WHOLE if name in used}
     whole_modules = [
-        _import_whole(_WHOLE[name], others.get(name, name)) for name in _WHOLE if name in used
+        f"import {_WHOLE[name]}" + (f" as {other}" if other != _WHOLE[name] else "")
+        for name, other in called.items()
     ]
     groups: tuple[list[str], ...] = [], whole_modules, []
     for module in sorted(names_by_module, key=_import_order):
@@ -157,10 +159,6 @@ def _group(module: str) -> int:
     if module in ("builtins", *_STANDARD):
         return 0
     return 1 if module.partition(".")[0] in _INSTALLED_ROOTS else 2
-
-
-def _import_whole(module: str, name: str) -> str:
-    return f"import {module}" if name == module else f"import {module} as {name}"
 
 
 def _import_from(module: str, names: list[str], others: Mapping[str, str]) -> list[str]:
