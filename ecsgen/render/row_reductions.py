@@ -139,15 +139,9 @@ class RowReducer:
     def _loop(
         self, rows: str, source: RowSource | ChunkSource, wanted: Sequence[ColumnReduction]
     ) -> list[str]:
-        if isinstance(source, ChunkSource):
-            loop_source = RowSource(
-                source.components, source.managers, source.combined_component, "", ""
-            )
-        else:
-            loop_source = source
-        loop = ReductionLoop(
-            f"_{self._label}_{len(self.functions) + 1}", loop_source, wanted, self._inputs
-        )
+        name = f"_{self._label}_{len(self.functions) + 1}"
+        rows_of_one = source.of_one if isinstance(source, ChunkSource) else source
+        loop = ReductionLoop(name, rows_of_one, wanted, self._inputs)
         self.functions.append(loop.text)
         passed = [f"{rows}.n"]
         for parameter in loop.own:

@@ -109,6 +109,14 @@ class ScratchPool:
             self.slots.append(slot)
         return slot
 
+    def allocations(self, size: str) -> list[str]:
+        """Return the statements that make all slots for `size` rows."""
+        return [
+            f"{slot.text} = np.empty(({', '.join([*map(str, slot.shape), size])},),"
+            f" {SCALARS[slot.scalar].numpy})"
+            for slot in self.slots
+        ]
+
     def release(self, *values: ArrayValue) -> None:
         """Return the memory of values to the pool."""
         for value in values:

@@ -415,10 +415,8 @@ class BlockBody:
         emit, handle = self.emit, statement.handle
         if statement.row.component == tree.SETTINGS:
             return ArrayValue("ALL_ROWS", "i64", (), ElementOrder.UNIFORM)
-        writes, is_whole = (
-            self._form.program.effects.writes,
-            self._has_whole and statement.row.component,
-        )
+        writes = self._form.program.effects.writes
+        is_whole = self._has_whole and statement.row.component
         if isinstance(handle, tree.FieldValue) and is_whole and handle.text not in writes:
             all_handles = self.views.column(handle, "_n")
             rows = f"{self._lookup(statement, all_handles, 0)}{self.picked}"
@@ -443,10 +441,8 @@ class BlockBody:
             return f"{manager}.resolve_many({handles})"
         clean = managers.no_dead_test(component)
         arguments = [manager, handles, *([clean] if clean else [])]
-        function = (
-            "rows_of_live_ids" if kind in ("living_id", "direct_id") else "rows_of_live_entities"
-        )
-        return call(function, arguments, indent).lstrip()
+        whose = "ids" if kind in ("living_id", "direct_id") else "entities"
+        return call(f"rows_of_live_{whose}", arguments, indent).lstrip()
 
     def _row_exists(self, statement: form.RowExists) -> ArrayValue:
         rows = self._rows[statement.row]
@@ -518,14 +514,8 @@ class BlockBody:
         emit, manager = self.emit, self._managers.manager(statement.chosen.component)
         chooser = emit.uniform(f"Choosing({manager})", "u64").text
         out = emit.working.acquire(kind_of(statement.to.type))
-        emit.run(
-            f"{chooser}.choose",
-            "_row_keys",
-            str(statement.chosen.number),
-            out.text,
-            "_word",
-            "_bits",
-        )
+        arguments = ["_row_keys", str(statement.chosen.number), out.text, "_word", "_bits"]
+        emit.run(f"{chooser}.choose", *arguments)
         return out
 
     def _begin_commands(self, program: Program) -> None:
@@ -545,10 +535,8 @@ class BlockBody:
                 arguments += [self._view(field).text for field in fields]
                 self._last = f"{COMMANDS}.restore_dead_cells()"
         self.emit.run(f"{LIVING} = {COMMANDS}.begin_block", *arguments)
-        self._kinds = {
-            "": 0,
-            **{name: 1 + k for k, name in enumerate(program.components_with_row_despawns)},
-        }
+        mortal = "", *program.components_with_row_despawns
+        self._kinds = {name: number for number, name in enumerate(mortal)}
         """Numbers of components, "" for entities, with which their despawns are queued."""
 
     def _narrow(self, ufunc: str, by: ArrayValue) -> None:
@@ -588,9 +576,8 @@ class BlockBody:
         emit, identity, rows = self.emit, self._form.program.identity, self._rows[statement.row]
         assert identity is not None
         component, own_rows = statement.row.component, ""
-        targets, test = rows.text, self._row_exists(
-            form.RowExists(tree.Local(BOOL, ""), statement.row)
-        )
+        exists = form.RowExists(tree.Local(BOOL, ""), statement.row)
+        targets, test = rows.text, self._row_exists(exists)
         if not component:
             targets = emit.value(statement.handle).text
             own_rows = self._view(identity).text if identity.name == tree.ENTITY else ""

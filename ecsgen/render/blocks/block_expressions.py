@@ -65,6 +65,12 @@ UFUNCS: Final = {
 """Names of ufuncs, where they are not those of the operations; of times by their signs."""
 UFUNCS.update((operation, UFUNCS[sign]) for operation, sign in TIME_SIGNS.items())
 
+
+def numpy_function(operation: str) -> str:
+    """Return the ufunc of an operation."""
+    return f"np.{UFUNCS.get(operation, operation)}"
+
+
 IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 
 COMPLAINING: Final = frozenset(
@@ -185,9 +191,8 @@ class BlockEmitter:
             self.before.append(f"{name} = {text}")
         else:
             self.write(f"{name} = {text}")
-        return ArrayValue(
-            name, scalar, (), ElementOrder.UNIFORM if is_uniform else ElementOrder.ROWS
-        )
+        layout = ElementOrder.UNIFORM if is_uniform else ElementOrder.ROWS
+        return ArrayValue(name, scalar, (), layout)
 
     def slice_per_block(self, name: str, text: str, scalar: str) -> ArrayValue:
         """Compute an array of all rows once, before the loop, and return a block's part of it."""
@@ -235,18 +240,15 @@ class BlockEmitter:
         is_narrow = TABLE[node.name].rule in _COMPARING and "f" not in scalar + natural
         is_typed = natural != scalar and not _is_mixed(node) and not is_narrow
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
-        texts = (
-            [operand.text for operand in operands]
-            if typed
-            else self.constants.operand_texts(operands)
-        )
+        texts = [operand.text for operand in operands]
+        texts = texts if typed else self.constants.operand_texts(operands)
         is_name = out.text == texts[0] and out.text.removeprefix(PLACEHOLDER).isidentifier()
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         elif node.name == "**" and natural == "f64" and _are_counts(*operands):
             self.run("power_of_counts", *texts, out.text)
         else:
-            function = "negated" if node.name == "neg" else f"np.{UFUNCS.get(node.name, node.name)}"
+            function = "negated" if node.name == "neg" else numpy_function(node.name)
             self.run(function, *texts, f"out={out.text}", *typed)
         self.working.release(*(operand for operand in operands if operand.slot != out.slot))
         return out
@@ -257,17 +259,10 @@ class BlockEmitter:
         if _is_mixed(node):
             return [self.value(operand) for operand in node.operands], scalar
         bare = [without_cast(operand) for operand in node.operands]
-        if TABLE[node.name].rule in _COMPARING:
-            scalars = [
-                operand.type.scalar for operand in bare if not isinstance(operand, tree.Constant)
-            ]
-            if (
-                not scalars
-                or "bool" in scalars
-                or reduce(promote, scalars) != scalar
-                or scalar == "f64"
-            ):
-                bare = list(node.operands)
+        scalars = [part.type.scalar for part in bare if not isinstance(part, tree.Constant)]
+        is_alike = scalars and "bool" not in scalars and reduce(promote, scalars) == scalar
+        if TABLE[node.name].rule in _COMPARING and (scalar == "f64" or not is_alike):
+            bare = list(node.operands)
         return [self.value(operand) for operand in bare], scalar
 
     def _uniform_operation(self, node: tree.Operation, operands: list[ArrayValue]) -> ArrayValue:
@@ -276,7 +271,7 @@ class BlockEmitter:
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
         is_typed = is_typed and any(operand.scalar != scalar for operand in operands)
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
-        text = call(f"np.{UFUNCS.get(node.name, node.name)}", [*texts, *typed], 0)
+        text = call(numpy_function(node.name), [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
 
     def _draw(self, node: tree.Draw, target: ArrayValue | None) -> ArrayValue:
@@ -402,7 +397,7 @@ def _of_times(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | Non
     operands = [emit.value(operand) for operand in node.operands]
     pairs = zip(node.operands, operands, strict=True)
     texts = [as_times(v.text) if n.type.is_time else as_typed(v) for n, v in pairs]
-    ufunc, scalar = f"np.{UFUNCS[node.name]}", node.type.scalar
+    ufunc, scalar = numpy_function(node.name), node.type.scalar
     if all(operand.is_uniform for operand in operands):
         result = call(ufunc, texts, 0)
         ticks = f"{result}.view(np.int64)" if node.type.is_time else result
@@ -577,7 +572,7 @@ def _folded(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None)
     value = emit.value(node.operands[0])
     out = _result(emit, node, target)
     elements = [value.element(*index) for index in itertools.product(*map(range, value.shape))]
-    ufunc = f"np.{UFUNCS[node.name]}"
+    ufunc = numpy_function(node.name)
     first = ["0", elements[0]] if node.name == "total" else (elements * 2)[:2]
     emit.run(ufunc, *first, f"out={out.text}")
     for element in elements[1 if node.name == "total" else 2 :]:

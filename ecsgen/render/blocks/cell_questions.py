@@ -93,10 +93,7 @@ class _Columns(BlockEmitter):
         """Return the text of an expression's value; its statements come before the loop. `size`:
         how many elements it has."""
         value = self.value(node)
-        for slot in self.working.slots:
-            shape = f"({', '.join([*map(str, slot.shape), size])},)"
-            self.before.append(f"{slot.text} = np.empty({shape}, {SCALARS[slot.scalar].numpy})")
-        self.before += self.lines
+        self.before += [*self.working.allocations(size), *self.lines]
         return as_typed(value)
 
 

@@ -89,7 +89,7 @@ class Outbox:
     ) -> None:
         """Write the sends of a statement to one element, or to each one of several."""
         first = self.sends.index(statement)
-        step = sum(map(_count_elements, self.sends[:first]))
+        step = sum(send.type.elements for send in self.sends[:first])
         items = [emit.value(item) for item in statement.to.items]
         further = [range(size) for size in statement.type.shape]
         for index in product(*further):
@@ -103,16 +103,12 @@ class Outbox:
     @property
     def _n_steps(self) -> int:
         """Number of messages that a row sends at most."""
-        return sum(map(_count_elements, self.sends)) if self.is_flat else len(self.sends)
+        return sum(send.type.elements if self.is_flat else 1 for send in self.sends)
 
     def end(self, emit: BlockEmitter, senders: str) -> None:
         """Write the statement at the end of a block that sends what several statements put."""
         if self._n_steps > 1:
             emit.write(f"{self.name}.send_all({senders})")
-
-
-def _count_elements(send: SendMessage) -> int:
-    return send.type.elements
 
 
 def make_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) -> list[Outbox]:

@@ -19,7 +19,14 @@ from ecsgen.render.kernel_methods.row_sources import (
     RowSource,
     make_component_source,
 )
-from ecsgen.render.text.formatting import call, call_line, for_macro, sentence, tuple_type
+from ecsgen.render.text.formatting import (
+    call,
+    call_line,
+    docstring_lines,
+    for_macro,
+    sentence,
+    tuple_type,
+)
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -128,7 +135,7 @@ class KernelMethod(ABC):
         """Docstring: summary, then fields, units and cost."""
         texts = [docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8)]
         texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
-        return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+        return docstring_lines(texts)
 
     def text(self, statements: Iterable[str], end: str) -> str:
         """Return the method: its statements, then `end`, which is indented already."""
@@ -261,12 +268,9 @@ class KernelMethod(ABC):
             chosen = [f"rows = rows_without_holes({self.manager}, rows)", *chosen]
         if not self.per_row_arguments:
             return chosen
-        picked = [
-            f"    {a.per_row_local} = {self._picked(a.per_row_local)}"
-            for a in self.per_row_arguments
-        ]
-        data, source = self.data, self.source
-        count = "data._n"
+        each = [argument.per_row_local for argument in self.per_row_arguments]
+        picked = [f"    {values} = {self._picked(values)}" for values in each]
+        data, source, count = self.data, self.source, "data._n"
         if isinstance(source, RowSource) and source.is_world:
             count = source.count
         return [
@@ -391,17 +395,14 @@ class ReductionMethod(KernelMethod):
         """True if the function needs all values at once."""
         preposition = "" if self.function == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""
-        doc = (
-            reduction.doc
-            or f"{_SUMMARIES[self.function]}{preposition} `{reduction.expression}`{where}"
-        )
-        step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
+        summary = f"{_SUMMARIES[self.function]}{preposition} `{reduction.expression}`{where}"
+        doc = reduction.doc or summary
         program_of_value = Program(
             reduced=program.reduced,
             settings=program.settings,
             where=self.where,
-            steps=(step,),
-            effects=reads,
+            steps=(Step(Local(self.type, "value"), self.value),),
+            effects=Effects(reads=program.reads),
         )
         name, rows = reduction.name, reduction.rows
         kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=program_of_value)

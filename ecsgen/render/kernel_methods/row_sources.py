@@ -62,9 +62,8 @@ class ManagerExpressions:
         """Return the expression for stream fields of rows; `selection`: index into their column."""
         data = self.data(field.owner)
         keys = f"{data}._{field.name}_column{selection}"
-        return (
-            f"ids_of({keys}, {data}._id_generation_column)" if field.name == tree.ID_SLOT else keys
-        )
+        is_slot = field.name == tree.ID_SLOT
+        return f"ids_of({keys}, {data}._id_generation_column)" if is_slot else keys
 
     @property
     def cell_fields(self) -> Mapping[str, str]:
@@ -145,11 +144,9 @@ class RowSource:
     @property
     def count(self) -> str:
         """Expression for the number of rows."""
-        return (
-            f"{self.variable}.count"
-            if self.member_indices is not None
-            else self.variable or self.rows_expression
-        )
+        if self.member_indices is not None:
+            return f"{self.variable}.count"
+        return self.variable or self.rows_expression
 
     def field(self, owner: str, name: str) -> Field:
         """Return a field of the owner's component."""
@@ -180,10 +177,8 @@ class RowSource:
         written = dict.fromkeys(text.partition(".")[0] for text in writes)
         buffers = [f"{self.managers.data(name)}._buffer" for name in written]
         lines = [argument.each_line(self.count, buffers) for argument in each]
-        return [
-            *lines,
-            *([f"check_unchanged({self.variable}, {self.rows_expression})"] if each else []),
-        ]
+        unchanged = f"check_unchanged({self.variable}, {self.rows_expression})"
+        return [*lines, unchanged] if each else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +197,11 @@ class ChunkSource:
     """Expression for the query."""
     numbers: Mapping[str, int]
     """Number of each component among those in archetypes."""
+
+    @property
+    def of_one(self) -> RowSource:
+        """The rows of one of the chunks."""
+        return RowSource(self.components, self.managers, self.combined_component, "", "")
 
     def each_lines(self, each: Sequence[ArgumentCode]) -> list[str]:
         """Return the statements that check arguments with a value for each entity."""
@@ -357,9 +357,8 @@ class NeighbourJoin:
         local_of = self.other_rows if self.has_two_sources else self.own_rows
         members = {name: local_of(name) for name in dict.fromkeys([space, *asked])}
         if self.has_two_sources:
-            members_by_name |= {
-                rows: self.candidates.rows(name, other) for name, rows in members.items()
-            }
+            rows_of = self.candidates.rows
+            members_by_name |= {rows: rows_of(name, other) for name, rows in members.items()}
         lines = [f"{name} = member_row_array({rows})" for name, rows in members_by_name.items()]
         lines += self._hidden_lines(members[space])
         if not self.has_ghosts:
@@ -435,13 +434,8 @@ def make_world_source(
     if name in components:
         component = components[name]
         matches = f"self.{component.module}.data._n{'_active' if component.partition else ''}"
-        arguments = (
-            {name: component},
-            managers,
-            all_fields(world, [component]),
-            matches,
-            "their number changes",
-        )
+        fields, good = all_fields(world, [component]), "their number changes"
+        arguments = {name: component}, managers, fields, matches, good
         return RowSource(*arguments, has_holes=component.lookup == "direct")
     members, query = world.members_of(name), world.query(name)
     seen = {member: components[member] for member in members}

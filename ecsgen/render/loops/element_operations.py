@@ -9,7 +9,7 @@ from typing import Final
 from ecsgen.kernels.operations import COMPARISONS, TABLE, Rule
 from ecsgen.model.typed_tree import Cast, Operation
 from ecsgen.model.types import SCALARS, UNSIGNED, Type
-from ecsgen.render.blocks.block_expressions import UFUNCS
+from ecsgen.render.blocks.block_expressions import numpy_function
 from ecsgen.render.loops.scalar_code import (
     Code,
     Precedence,
@@ -25,8 +25,8 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
     """Return one element of an elementwise operation."""
     type_ = node.operands[-1].type
     if TABLE[node.name].rule in (Rule.FLOATS, Rule.WHOLE):
-        ufunc = f"np.{UFUNCS.get(node.name, node.name)}"
-        return make_call_code("binary_logarithm" if node.name == "log2" else ufunc, *operands)
+        function = "binary_logarithm" if node.name == "log2" else numpy_function(node.name)
+        return make_call_code(function, *operands)
     if TABLE[node.name].rule is Rule.TIMES:
         return make_call_code(node.name, *operands)
     if node.name in COMPARISONS.values():
@@ -92,10 +92,8 @@ def _floored(sign: str, function: str, type_: Type, left: Code, right: Code) -> 
 
 def _power(type_: Type, base: Code, exponent: Code) -> Code:
     if type_.is_float:
-        return Code(
-            f"{base.within(Precedence.ATOM)} ** {exponent.within(Precedence.SIGN)}",
-            Precedence.POWER,
-        )
+        text = f"{base.within(Precedence.ATOM)} ** {exponent.within(Precedence.SIGN)}"
+        return Code(text, Precedence.POWER)
     times = exponent.text.removeprefix(f"{SCALARS[type_.scalar].numpy}(").removesuffix(")")
     return make_call_code("whole_power", wrap_to_type(base, type_.scalar), Code(times))
 
@@ -104,11 +102,8 @@ def _negative(type_: Type, operand: Code) -> Code:
     if type_.is_integer and (type_.scalar in UNSIGNED or type_.bits == 64):
         return arithmetic("-", type_, number(0, type_.scalar), operand)
     bits = widened_bits(type_.scalar)
-    return Code(
-        f"-{operand.within(Precedence.SIGN)}",
-        Precedence.SIGN,
-        bits and (operand.value_bits or bits),
-    )
+    bits = bits and (operand.value_bits or bits)
+    return Code(f"-{operand.within(Precedence.SIGN)}", Precedence.SIGN, bits)
 
 
 def _absolute(type_: Type, operand: Code) -> Code:
@@ -120,9 +115,8 @@ def _absolute(type_: Type, operand: Code) -> Code:
 
 
 def _sign(type_: Type, operand: Code) -> Code:
-    return make_call_code(
-        "sign_of", wrap_to_type(operand, type_.scalar), value_bits=widened_bits(type_.scalar)
-    )
+    operand = wrap_to_type(operand, type_.scalar)
+    return make_call_code("sign_of", operand, value_bits=widened_bits(type_.scalar))
 
 
 def _bitwise(sign: str, level: Precedence, type_: Type, left: Code, right: Code) -> Code:
@@ -146,9 +140,8 @@ def _shifted(function: str, type_: Type, left: Code, right: Code) -> Code:
 
 def choose(type_: Type, test: Code, *values: Code) -> Code:
     """Return the first of two values where a test is true, else the second."""
-    then, otherwise = (
-        value if value.is_number else wrap_to_type(value, type_.scalar) for value in values
-    )
+    scalar = type_.scalar
+    then, otherwise = (v if v.is_number else wrap_to_type(v, scalar) for v in values)
     sides = f"{then.within(Precedence.OR)} if {test.within(Precedence.OR)} else"
     text = f"{sides} {otherwise.within(Precedence.CHOICE)}"
     is_wide = then.is_number or otherwise.is_number

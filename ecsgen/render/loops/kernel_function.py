@@ -382,17 +382,13 @@ def is_flat(source: RowSource, program: Program) -> bool:
     used = {*fields_in(program.where, *expressions), *targets}
     shapes = {field.type.shape for field in used}
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
-    if (
-        len(shapes) != 1
-        or shapes == {()}
-        or program.where is not None
-        or program.stream_field is not None
-    ):
+    if len(shapes) != 1 or shapes == {()} or program.has_blocks or program.is_order_dependent:
         return False
-    is_sequential = bool(program.sequential_reasons)
-    if is_sequential or program.effects.referenced_components or program.is_order_dependent:
+    if program.where is not None or program.stream_field is not None:
         return False
-    if program.has_blocks or any(step.changes_part for step in program.actions):
+    if program.sequential_reasons or program.effects.referenced_components:
+        return False
+    if any(step.changes_part for step in program.actions):
         return False
     if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False

@@ -230,10 +230,8 @@ class AggregateLoop:
         held = [emit.variables(key.type, "best").at(0).text for key in keys]
         emit.write(f"{count} = 0")
         for key, best in zip(keys, held, strict=True):
-            zero = (
-                "0" if near.is_python else wrap_to_type(near.zero(key.type), key.type.scalar).text
-            )
-            emit.write(f"{near.declared(best)} = {zero}")
+            zero = Code("0") if near.is_python else near.zero(key.type)
+            emit.write(f"{near.declared(best)} = {wrap_to_type(zero, key.type.scalar).text}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
             neighbour, has_offset = self._list_item(variable), _needs_offset(keys[0])

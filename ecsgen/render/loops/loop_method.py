@@ -22,7 +22,7 @@ from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin,
 from ecsgen.render.loops.function_builder import Parameter
 from ecsgen.render.loops.kernel_function import KernelFunction, function_text
 from ecsgen.render.loops.scalar_code import USED, NameAllocator
-from ecsgen.render.loops.sieve import ColumnEvaluation
+from ecsgen.render.loops.sieve import evaluation_lines
 from ecsgen.render.text.formatting import call, collection, for_macro
 from ecsgen.render.text.quoting import literal
 
@@ -179,8 +179,8 @@ class LoopMethod(KernelMethod):
         if self._program.turn_count is not None:
             return self._drawn_turn_lines(self._program.turn_count)
         if self._program.turn_key is not None:
-            evaluation = ColumnEvaluation(source, self.inputs, self._constants, False)
-            keys_of_rows = evaluation.lines(self._program.turn_key, "_turn_keys")
+            turn_key, inputs = self._program.turn_key, (self.inputs, self._constants)
+            keys_of_rows = evaluation_lines(turn_key, "_turn_keys", source, *inputs, False)
             rows = ", None if _chosen is None else _chosen.rows" if self.takes_rows else ""
             rows = ", _order" if sifting else rows
             return [*sifting, *keys_of_rows, f"_order = order_by(_turn_keys{rows})"]
@@ -295,8 +295,7 @@ class ChunkLoop(KernelMethod):
 
     def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
         super().__init__(kernel, source)
-        rows = RowSource(source.components, source.managers, source.combined_component, "", "")
-        self._function = KernelFunction(kernel, self, rows)
+        self._function = KernelFunction(kernel, self, source.of_one)
         take, array = self._function.names.allocate, "NDArray[np.intp]"
         self._chunk, self._starts = take("k"), take("starts")
         self._rows = Parameter(take("rows"), array, "_rows")

@@ -71,11 +71,8 @@ class LoopReductionMethod(ReductionMethod):
             self._write_values(self._index)
             return
         if self.source.has_holes:
-            test = (
-                self._in_use_test
-                if test is None
-                else infix("and", Precedence.AND, self._in_use_test, test)
-            )
+            used = self._in_use_test
+            test = used if test is None else infix("and", Precedence.AND, used, test)
         with emit.block(f"if {test.text}") if test is not None else nullcontext():
             self._write_values(self._count)
             emit.write(f"{self._count} += 1")

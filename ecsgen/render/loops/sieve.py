@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ecsgen.kernels.statements import LoweredKernel
 from ecsgen.model import typed_tree as tree
@@ -53,53 +53,47 @@ class Sieve:
     def lines(self, arguments: Sequence[ArgumentCode], takes_rows: bool) -> list[str]:
         """Return the statements that set `_order` to the rows that pass; `takes_rows`: a call may
         name rows. Arrays have all these rows: O(n), a few bytes per row."""
-        source = self._source
-        evaluation = ColumnEvaluation(source, arguments, self.constants, takes_rows)
+        condition, inputs = all_of(self._sifted), (arguments, self.constants)
         return [
-            *evaluation.lines(all_of(self._sifted), "_where"),
+            *evaluation_lines(condition, "_where", self._source, *inputs, takes_rows),
             f"_order = passing_rows(_where{', _chosen' if takes_rows else ''})",
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnEvaluation:
-    """Statements that evaluate expressions for all rows at once."""
-
-    source: RowSource
-    arguments: Sequence[ArgumentCode]
-    constants: Constants
-    takes_rows: bool
-    """True if only rows that a call names are evaluated."""
-
-    def lines(self, expression: tree.Expression, name: str) -> list[str]:
-        """Return the statements that make the array `name` of the values of an expression."""
-        source, scalar = self.source, expression.type.scalar
-        typed = {a.name: f"{SCALARS[a.type.scalar].numpy}({a.text})" for a in self.arguments}
-        views = Views(source.components, source.managers, {a.text for a in self.arguments})
-        emit = BlockEmitter(views.value, typed, self.constants, 12)
-        target = ArrayValue(name, scalar, (), ElementOrder.ROWS)
-        value = emit.value(expression, target)
-        if value.text != target.text:
-            emit.write(f"{target.text}[...] = {value.text}")
-        count, dtype = source.count, SCALARS[scalar].numpy
-        if self.takes_rows:
-            count = f"{count} if _chosen is None else len(_chosen.rows)"
-        allocations = [f"{name} = np.empty({count}, {dtype})"]
-        for slot in emit.working.slots:
-            shape = ", ".join(map(str, (*slot.shape, f"len({name})")))
-            allocations.append(f"{slot.text} = np.empty(({shape},), {SCALARS[slot.scalar].numpy})")
-        for field, value in views.seen.items():
-            rows = source.cell_selection(field.owner)[1:-1]
-            if self.takes_rows:
-                rows = f"slice({source.count}) if _chosen is None else _chosen.rows"
-            allocations.append(f"{value.text} = {views.column(field, is_kept=False)}[..., {rows}]")
-        seen = [view.text for view in views.seen.values()]
-        ticks = any(isinstance(node, tree.Tick) for node in tree.walk(expression))
-        lines = "\n".join(" " * 12 + line for line in emit.before).split("\n") + emit.lines
-        return [
-            *(["_now = np.int64(self.tick)"] if ticks else []),
-            *allocations,
-            'with np.errstate(all="ignore"):',
-            *(line[8:] for text in lines if text.strip() for line in text.split("\n")),
-            *([f"del {', '.join(seen)}  # births may move them"] if seen else []),
-        ]
+def evaluation_lines(
+    expression: tree.Expression,
+    name: str,
+    source: RowSource,
+    arguments: Sequence[ArgumentCode],
+    constants: Constants,
+    takes_rows: bool,
+) -> list[str]:
+    """Return the statements that make the array `name` of the values of an expression, of all rows
+    at once; `takes_rows`: only of those that a call names."""
+    typed = {a.name: f"{SCALARS[a.type.scalar].numpy}({a.text})" for a in arguments}
+    views = Views(source.components, source.managers, {a.text for a in arguments})
+    emit = BlockEmitter(views.value, typed, constants, 12)
+    target = ArrayValue(name, expression.type.scalar, (), ElementOrder.ROWS)
+    value = emit.value(expression, target)
+    if value.text != target.text:
+        emit.write(f"{target.text}[...] = {value.text}")
+    count = source.count
+    if takes_rows:
+        count = f"{count} if _chosen is None else len(_chosen.rows)"
+    allocations = [f"{name} = np.empty({count}, {SCALARS[target.scalar].numpy})"]
+    allocations += emit.working.allocations(f"len({name})")
+    for field, value in views.seen.items():
+        rows = source.cell_selection(field.owner)[1:-1]
+        if takes_rows:
+            rows = f"slice({source.count}) if _chosen is None else _chosen.rows"
+        allocations.append(f"{value.text} = {views.column(field, is_kept=False)}[..., {rows}]")
+    seen = [view.text for view in views.seen.values()]
+    ticks = any(isinstance(node, tree.Tick) for node in tree.walk(expression))
+    lines = "\n".join(" " * 12 + line for line in emit.before).split("\n") + emit.lines
+    return [
+        *(["_now = np.int64(self.tick)"] if ticks else []),
+        *allocations,
+        'with np.errstate(all="ignore"):',
+        *(line[8:] for text in lines if text.strip() for line in text.split("\n")),
+        *([f"del {', '.join(seen)}  # births may move them"] if seen else []),
+    ]

@@ -165,6 +165,11 @@ MAX_LISTED = 8
 _METHODS: Final = ("count", "index")
 
 
+def docstring_lines(paragraphs: list[str]) -> str:
+    """Return the paragraphs of a method's docstring, a level further in."""
+    return "\n\n".join(paragraphs).replace("\n", "\n    ").replace("\n    \n", "\n\n")
+
+
 def sentence(text: str) -> str:
     """Return text that ends as a sentence does."""
     text = " ".join(text.split())

@@ -19,7 +19,7 @@ from ecsgen.render.kernel_methods.kernel_method import (
     leaves_holes_out,
     merge_kernels,
 )
-from ecsgen.render.text.formatting import call, call_line, for_macro
+from ecsgen.render.text.formatting import call, call_line, docstring_lines, for_macro, keywords
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
@@ -50,7 +50,7 @@ class ScheduleMethod:
     def signature(self) -> str:
         """Head of the method, with keyword-only parameters."""
         named_parameters = [argument.parameter for argument in self.arguments]
-        parameters = ["self", *["*"] * bool(named_parameters), *named_parameters]
+        parameters = ["self", *keywords(named_parameters)]
         line = for_macro(call(f"def {add_placeholder(self.name)}", parameters, 4, " -> None:"))
         return f"@keyword_only\n{line}" if named_parameters else line
 
@@ -64,11 +64,7 @@ class ScheduleMethod:
         text += f" {'; '.join(units)}." if units else ""
         listed = [docstring_text(line, WIDTH - 8) for line in self._listed]
         blocks = [docstring_text(first, WIDTH - 11), docstring_text(text, WIDTH - 8)]
-        return (
-            "\n\n".join([*blocks, "\n".join(listed)])
-            .replace("\n", "\n    ")
-            .replace("\n    \n", "\n\n")
-        )
+        return docstring_lines([*blocks, "\n".join(listed)])
 
     @property
     def _listed(self) -> list[str]:
