@@ -16,10 +16,7 @@ from ecsgen.model.reference_schema import component_schema
 from ecsgen.model.snapshot_schema import Document
 from ecsgen.render.components.chunk_code import chunked_components
 from ecsgen.render.components.component_code import ComponentCode
-from ecsgen.render.components.component_tests import (
-    ComponentTests,
-    imported_by_tests,
-)
+from ecsgen.render.components.component_tests import ComponentTests, imported_by_tests
 from ecsgen.render.output_file import Output
 from ecsgen.render.text.jinja_environment import rendered, rendered_module
 from ecsgen.render.text.library_imports import PARENT

@@ -39,10 +39,7 @@ from ecsgen.render.text.library_imports import (
     locate_public_names,
     vendor_imports,
 )
-from ecsgen.render.text.name_shadowing import (
-    add_class_placeholder,
-    add_placeholder,
-)
+from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import WIDTH, literal
 from ecsgen.render.world.settings_code import render_settings_module
 from ecsgen.render.world.world_module import WorldContext, render_world_module

@@ -102,9 +102,8 @@ class RowReducer:
         emit = body.emit
         body.constants = emit.constants = Constants("_recorded")  # beside those of kernels
         lines = []
-        if any(
-            _with_tick_argument(node) != node for reduction in wanted for node in reduction.nodes
-        ):
+        nodes = tree.walk(*(node for reduction in wanted for node in reduction.nodes))
+        if any(isinstance(node, tree.Tick) for node in nodes):
             lines.append("_tick = np.int64(self.tick)")
         for reduction in wanted:
             fold = f"{reduction.variable}_fold"
@@ -328,11 +327,9 @@ class ValueMethod(ReductionMethod):
 
 def member_index(source: RowSource | ChunkSource, owner: str) -> int:
     """Return the index of a component's rows among the members of recorded rows."""
-    return (
-        0
-        if isinstance(source, ChunkSource) or source.member_indices is None
-        else source.member_indices[owner]
-    )
+    if isinstance(source, ChunkSource) or source.member_indices is None:
+        return 0
+    return source.member_indices[owner]
 
 
 def chunk_cells(source: ChunkSource, field: tree.FieldValue, part: int | None = None) -> str:

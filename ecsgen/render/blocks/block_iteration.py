@@ -135,14 +135,12 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
     for met, field in zip(body.pairs.neighbour_fields, fields_met, strict=True):
         handles = asked.handles(field.name, field.owner)
         arguments = [handles or body.views.column(field, is_kept=False)]
-        if asked.near.via is not None:
-            arguments.append(
-                "_search.links"
-                if met.is_link
-                else f"_search.rows_in({_members(asked, field.owner)})"
-            )
-        else:
-            arguments += [asked.other_rows(field.owner)] if is_world else []
+        if met.is_link:
+            arguments.append("_search.links")
+        elif asked.near.via is not None:
+            arguments.append(f"_search.rows_in({_members(asked, field.owner)})")
+        elif is_world:
+            arguments.append(asked.other_rows(field.owner))
         other_columns.append(call("BlockColumn", arguments, 12).lstrip())
     row_scratch, pair_scratch = body.emit.working, body.pairs.working
     arrays = {"_columns": columns, "_other_members": other_columns}
@@ -158,12 +156,9 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
         *(slot.text for slot in (*row_scratch.slots, *pair_scratch.slots)),
         *(argument.text for argument in method.per_row_arguments),
     ]
-    values = ", ".join(
-        f"rows_last({argument.per_row_local})" for argument in method.per_row_arguments
-    )
-    return BlockIteration(
-        lookup, f"_blocks.with_row_values({values})" if values else "_blocks", names
-    )
+    values = ", ".join(f"rows_last({each.per_row_local})" for each in method.per_row_arguments)
+    blocks = f"_blocks.with_row_values({values})" if values else "_blocks"
+    return BlockIteration(lookup, blocks, names)
 
 
 def _members(asked: NeighbourJoin, owner: str) -> str:
@@ -213,11 +208,9 @@ def _search_lines(
 
 def chosen_rows(method: KernelMethod) -> tuple[str, str]:
     """Return the variable that is None where a call names no rows, and the rows' expression."""
-    return (
-        ("_chosen", "_chosen.rows")
-        if method.per_row_arguments
-        else ("rows", f"{method.chosen}.rows")
-    )
+    if method.per_row_arguments:
+        return "_chosen", "_chosen.rows"
+    return "rows", f"{method.chosen}.rows"
 
 
 def _root_value(method: KernelMethod, body: BlockBody, field: FieldValue) -> str:

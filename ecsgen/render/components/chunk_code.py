@@ -8,7 +8,7 @@ from ecsgen.layout.layout_tables import chunk_table
 from ecsgen.layout.memory_layout import Layout
 from ecsgen.model import Component, Project, required_by
 from ecsgen.model.columns import chunk_rows
-from ecsgen.render.column_code import ColumnCode, SplitColumnCode
+from ecsgen.render.column_code import ColumnCode, SplitColumnCode, slots_lines
 from ecsgen.render.components.component_code import ComponentCode, chunk_field_line
 from ecsgen.render.text.formatting import (
     call,
@@ -20,10 +20,7 @@ from ecsgen.render.text.formatting import (
     width,
 )
 from ecsgen.render.text.jinja_environment import rendered_module
-from ecsgen.render.text.library_imports import (
-    SHARDS,
-    locate_public_names,
-)
+from ecsgen.render.text.library_imports import SHARDS, locate_public_names
 from ecsgen.render.text.name_shadowing import ComponentName, make_component_name
 from ecsgen.render.text.quoting import WIDTH, literal
 
@@ -45,10 +42,10 @@ class ChunkedComponentCode(ComponentCode):
         return Layout(tuple(column for column in layout.columns if column.field), layout.objects)
 
     @property
-    def attributes(self) -> list[str]:
-        """Attributes of the class of columns."""
+    def row_slots(self) -> str:
+        """Statement that declares the attributes of the class of columns."""
         names = [f"_{s.name}_{kind}" for s in self.columns for kind in ("column", "view")]
-        return sorted([*names, *(f"_{s.name}_cells" for s in self.columns if s.has_cells)])
+        return slots_lines([*names, *(f"_{s.name}_cells" for s in self.columns if s.has_cells)])
 
     @property
     def layout_lines(self) -> str:

@@ -9,8 +9,8 @@ from ecsgen.model import BaseType, Component, Field
 from ecsgen.model.columns import split_parts
 from ecsgen.model.types import SCALARS
 from ecsgen.render.column_code import BufferCode, ColumnCode, SplitColumnCode, make_field_code
-from ecsgen.render.text.formatting import call, lines_at, literal_names, literal_shape
-from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
+from ecsgen.render.text.formatting import call, lines_at, literal_shape
+from ecsgen.render.text.name_shadowing import add_class_placeholder
 from ecsgen.render.text.quoting import as_f32, literal
 
 
@@ -149,7 +149,6 @@ class ColdBufferCode(BufferCode):
     """Code of the second buffer of a component, for its templates."""
 
     def __init__(self, component: Component, layout: Layout) -> None:
-        self.component = component
         self.layout = layout
         self.name = f"{add_class_placeholder(component.name)}ColdData"
         self.capacity = component.reserve
@@ -184,12 +183,6 @@ class ColdBufferCode(BufferCode):
         """Statement that packs the converted values of a new row."""
         arguments = [field.packed(field.local) for field in self.stored_fields]
         return call("_packed = _COLD_STRUCT.pack", arguments, 0)
-
-    @property
-    def borrowed_one(self) -> str:
-        """Further argument with the values of a creation that may be views of a row."""
-        views = [add_placeholder(field.name) for field in self.component.fields if field.type.shape]
-        return f", {literal_names(views)}" if views else ""
 
     @property
     def differs(self) -> str:

@@ -24,7 +24,7 @@ from ecsgen.render.column_code import (
 from ecsgen.render.components.cold_code import ColdBufferCode, ColdFieldCode, cold_field
 from ecsgen.render.components.component_features import collect_features
 from ecsgen.render.kernel_printers import flat_columns
-from ecsgen.render.text.formatting import call, exploded, keywords
+from ecsgen.render.text.formatting import call, exploded, keywords, literal_names
 from ecsgen.render.text.library_imports import distinct_bases
 from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import literal
@@ -263,11 +263,9 @@ class ComponentCode(FieldsCode, BufferCode):
 
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         head, all_parameters, end = f"def {method}", ["self", *parameters], f" -> {returns}:"
-        return (
-            exploded(head, all_parameters, 4) + end
-            if self.fields
-            else call(head, all_parameters, 4, end)
-        )
+        if self.fields:
+            return exploded(head, all_parameters, 4) + end
+        return call(head, all_parameters, 4, end)
 
     @property
     def stale_entity_line(self) -> str:
@@ -292,9 +290,10 @@ class ComponentCode(FieldsCode, BufferCode):
         return "\n".join(lines)
 
     @property
-    def view_arguments(self) -> list[str]:
-        """Arguments of `create` that may be views of a row."""
-        return [s.bare_name for s in self.fields if s.column.shape]
+    def views(self) -> str:
+        """Further argument with the values of a creation that may be views of a row."""
+        names = [s.bare_name for s in self.fields if s.column.shape]
+        return f", {literal_names(names)}" if names else ""
 
     @property
     def create_arguments(self) -> list[str]:

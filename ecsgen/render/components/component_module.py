@@ -10,13 +10,9 @@ from ecsgen.model import Component
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.components.component_features import CodeFeature, collect_features
 from ecsgen.render.components.step_code import StepRenderer, indented, slot_words
-from ecsgen.render.text.formatting import call, literal_names
+from ecsgen.render.text.formatting import call
 from ecsgen.render.text.jinja_environment import environment, rendered_module
-from ecsgen.render.text.library_imports import (
-    COMPILED,
-    SHARDS,
-    locate_public_names,
-)
+from ecsgen.render.text.library_imports import COMPILED, SHARDS, locate_public_names
 from ecsgen.render.text.name_shadowing import add_class_placeholder, make_component_name
 
 
@@ -33,10 +29,7 @@ def render_component_module(component: Component) -> str:
     step = StepRenderer(
         component,
         parts,
-        words={
-            "views": f", {literal_names(c.view_arguments)}" if c.view_arguments else "",
-            **slot_words(component),
-        },
+        words={"views": c.views, **slot_words(component)},
         pieces={
             "again": lambda indent: call(
                 "return self._evict_and_create", ["*_evicted", *c.create_arguments], indent

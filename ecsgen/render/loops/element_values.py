@@ -197,11 +197,8 @@ class LoopEmitter(ABC):
             index = self.index_code(node)
             if not isinstance(node, tree.Constant):
                 tests.append(f"0 <= {index} < {size}")
-            position = (
-                f"{size} * ({position}) + {index}"
-                if " " in position
-                else (f"{size} * {position} + {index}" if position else index)
-            )
+            before = f"({position})" if " " in position else position
+            position = f"{size} * {before} + {index}" if position else index
         level = Precedence.AND if len(tests) > 1 else Precedence.COMPARISON
         return Code(" and ".join(tests), level), position
 

@@ -15,12 +15,7 @@ from ecsgen.render.loops.element_operations import arithmetic, extreme_of
 from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.row_loop import RowLoop
-from ecsgen.render.loops.scalar_code import (
-    Code,
-    Precedence,
-    make_call_code,
-    wrap_to_type,
-)
+from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code, wrap_to_type
 
 ADDITIVE: Final = frozenset({"count", "sum", "mean"})
 """Functions to which each neighbour adds something, whatever the others add."""

@@ -12,12 +12,7 @@ from ecsgen.model import Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program
 from ecsgen.model.types import Type
-from ecsgen.render.loops.element_values import (
-    ElementIndex,
-    Value,
-    is_mixing,
-    uniform,
-)
+from ecsgen.render.loops.element_values import ElementIndex, Value, is_mixing, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_aggregates import shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
@@ -349,9 +344,8 @@ class LoopBody(LoopControl):
         if goes_there and builder.is_plain and chosen.candidates == "empty":
             there = candidate.format(self.drawn_index(chosen.number, count))
             none = builder.zero(choice.to.type).text
-            return uniform(
-                choice.to.type, Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
-            )
+            code = Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
+            return uniform(choice.to.type, code)
         held = self.variables(choice.to.type, "picked")
         there = held.at(0).text
         self.write(f"{there} = {builder.zero(choice.to.type).text}")

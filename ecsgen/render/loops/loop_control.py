@@ -10,11 +10,7 @@ from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.model import typed_tree as tree
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_values import (
-    UNROLLED,
-    Value,
-    uniform,
-)
+from ecsgen.render.loops.element_values import UNROLLED, Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess

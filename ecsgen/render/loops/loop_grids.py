@@ -60,9 +60,8 @@ class GridParameters:
 
         def at(index: ElementIndex) -> Code:
             along = f"coordinate_along({axes}, {cell.text}, {first + int(index)})"
-            return make_call_code(
-                "np.int64", Code(f"{along} if {known.text} else -1", Precedence.CHOICE)
-            )
+            choice = Code(f"{along} if {known.text} else -1", Precedence.CHOICE)
+            return make_call_code("np.int64", choice)
 
         return body.stored(Value(node.type, at))
 
@@ -285,18 +284,13 @@ class GridNeighbours(NeighbourAccess):
         return super().neighbour_value(node)
 
     def _distance(self, type_: Type) -> Value:
-        if self._is_hexagonal:
-            steps = self.square
-            code = Code(
-                f"np.float64({steps})", Precedence.CALL, python_number=lambda: f"float({steps})"
-            )
-            return uniform(type_, code)
-        if not self.is_python:
+        if not (self._is_hexagonal or self.is_python):
             return uniform(type_, make_call_code("np.sqrt", Code(f"np.float64({self.square})")))
-        root = f"root_of({self.square})"
-        return uniform(
-            type_, Code(f"np.float64({root})", Precedence.CALL, python_number=lambda: root)
-        )
+        number = of_python = self.square if self._is_hexagonal else f"root_of({self.square})"
+        if self._is_hexagonal:
+            of_python = f"float({number})"
+        code = Code(f"np.float64({number})", Precedence.CALL, python_number=lambda: of_python)
+        return uniform(type_, code)
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.ID_SLOT:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from ecsgen.model import Component, World
-from ecsgen.model.schedules import (
-    FusedPass,
-    ScheduledCall,
-    arguments_of,
-    fused_passes,
-    passes,
-)
+from ecsgen.model.schedules import FusedPass, ScheduledCall, arguments_of, fused_passes, passes
 from ecsgen.model.typed_tree import Argument
 from ecsgen.render.kernel_methods.arguments import ArgumentCode, value_call
 from ecsgen.render.kernel_methods.kernel_method import (

@@ -25,11 +25,7 @@ from ecsgen.render.kernel_printers import (
 )
 from ecsgen.render.text.formatting import call, collection, mapping
 from ecsgen.render.text.jinja_environment import environment, rendered_module
-from ecsgen.render.text.library_imports import (
-    COMPILED,
-    SHARDS,
-    locate_public_names,
-)
+from ecsgen.render.text.library_imports import COMPILED, SHARDS, locate_public_names
 from ecsgen.render.text.name_shadowing import ComponentName, add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import literal
 from ecsgen.render.world import world_features
