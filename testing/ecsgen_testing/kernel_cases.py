@@ -25,7 +25,7 @@ from .reference.kernel_steps import compile_kernel
 from .reference.naive_world import World
 from .reference.neighbours import Hood
 from .reference.reduced_values import column_values, counted_places, reduced, row_values
-from .reference.run import Run, setter
+from .reference.run import Run, due_names, run_names, setter
 from .reference.schema import Kernel, Reduction, Schema
 from .reference.scopes import Scope
 from .reference.values import NUMBERS, Value, dtype_of
@@ -392,9 +392,9 @@ class ScheduledCalls:
     def __init__(self, schema: Schema, name: str) -> None:
         self._schema, self._name = schema, name
         self._entries = schema.schedules[name]
-        texts = [text for entry in self._entries for text in _run_by(entry) if text != "tick"]
-        self.kernels = [schema.kernel(text) for text in texts if text not in schema.tables]
-        self.tables = [text for text in texts if text in schema.tables]
+        names = {name for entry in self._entries for name in run_names(entry)} - {"", "tick"}
+        self.kernels = [schema.kernel(name) for name in sorted(names - schema.tables.keys())]
+        self.tables = sorted(names & schema.tables.keys())
         self._setter_prefix = "set_"
         while any(kernel.startswith(self._setter_prefix) for kernel in schema.kernels):
             self._setter_prefix += "_"
@@ -422,36 +422,21 @@ class ScheduledCalls:
 
     def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
         """Call kernels and write tables, as often as they are due."""
-        for number, entry in enumerate(self._entries):
-            is_timed = not entry.keys().isdisjoint(("every", "from"))
-            since = w.tick - entry.get("from", 0) if is_timed else 0
-            if since < 0 or since % entry.get("every", 1):
-                continue
-            if "set" in entry:
-                getattr(w, f"_{self._setter_prefix}{self._name}_{number}")()
-                continue
-            home, _, reduction = entry.get("while", "").partition(".")
-            for _ in range(entry["at_most"] if home else entry.get("times", 1)):
-                for text in _run_by(entry):
-                    self._call(w, text, arguments)
-                if home and getattr(manager_of(w, self._schema, home), reduction)() == 0:
-                    break
 
-    def _call(self, w: Any, text: str, arguments: Mapping[str, Any]) -> None:
-        if text == "tick":
-            w.tick += 1
-        elif text in self._schema.tables:
-            getattr(w.records, text).write()
-        else:
-            kernel = self._schema.kernel(text)
-            holder = manager_of(w, self._schema, kernel.home) if kernel.home else w
-            getattr(holder, kernel.own_name)(**{name: arguments[name] for name in kernel.args})
+        def method(name: str) -> Any:
+            home, _, own_name = name.rpartition(".")
+            return getattr(manager_of(w, self._schema, home) if home else w, own_name)
 
-
-def _run_by(entry: Mapping[str, Any]) -> list[str]:
-    """Return the names of kernels and tables of an entry, `tick` among them."""
-    names = entry.get("run", [])
-    return [names] if isinstance(names, str) else names
+        for number, name in due_names(w, self._entries, lambda reduction: method(reduction)()):
+            if not name:
+                method(f"_{self._setter_prefix}{self._name}_{number}")()
+            elif name == "tick":
+                w.tick += 1
+            elif name in self._schema.tables:
+                getattr(w.records, name).write()
+            else:
+                args = self._schema.kernel(name).args
+                method(name)(**{key: arguments[key] for key in args})
 
 
 def check_schedule(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:

@@ -239,7 +239,7 @@ class Match:
 
     def assert_rows(self, judge: World, run: Run) -> None:
         """The same rows, in the same order; of a group's members, and inactive ones, in any."""
-        grouped = self.schema.grouped
+        grouped = {member for members in self.schema.groups.values() for member in members}
         for name, rows in judge.rows.items():
             part = manager(self.world, name)
             there, about = rows_of(part), (name, run.kernel.text)

@@ -14,11 +14,11 @@ from ecsgen_testing.reference.values import value
 from ecsgen_testing.reference.world_copy import (
     column_of,
     copied_world,
-    differing,
     rows_of,
     stacked,
 )
 
+from tests.support.kernel_package import differing
 from tests.support.reference_schemas import read
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)

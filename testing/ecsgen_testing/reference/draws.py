@@ -8,17 +8,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from ecsgen_runtime.kernels.random_streams import exponential_at, normal_at, poisson_at
 
 from . import random_words
 from .neighbours import Neighbour
 from .scopes import Compiler, Expression, Scope
 from .values import Value, binary, cast, value
 
-DISTRIBUTIONS: dict[str, tuple[str, Callable[[int, float], float]]] = {
-    "exponential": ("f64", random_words.exponential_number),
-    "poisson": ("i64", random_words.poisson_number),
+DISTRIBUTIONS: dict[str, tuple[str, Callable[[int, float], Any]]] = {
+    "exponential": ("f64", lambda word, scale: exponential_at([word], 0, scale)),
+    "poisson": ("i64", lambda word, mean: poisson_at([word], 0, mean)),
     "bernoulli": ("bool", random_words.is_below),
 }
+"""Types of the numbers of a word, and how they are made with a parameter; `normal` and these take
+those of the library, for their bits."""
 DRAWS: Final = ("random", "normal", "uniform", "randrange", *DISTRIBUTIONS)
 
 
@@ -40,46 +43,39 @@ class DrawCompiler(Compiler):
         def words(scope: Scope) -> list[int]:
             return [random_words.word(scope.stem, j) for j in numbers]
 
-        def below(scope: Scope) -> Value:
+        def below(scope: Scope) -> Any:
             limits = np.broadcast_to(operands[0](scope).data, shape).ravel().tolist()
-            pairs = zip(words(scope), limits, strict=True)
-            cells = [random_words.number_below(*pair) for pair in pairs]
-            return value("i64", np.reshape(cells, shape))
+            cells = map(random_words.number_below, words(scope), limits)
+            return np.reshape([*cells], shape)
 
-        make = random_words.normal_number if name == "normal" else random_words.unit_number
-
-        def numbers_of(scope: Scope) -> Value:
-            return value("f64", np.reshape([make(word) for word in words(scope)], shape))
+        def make(word: int) -> float:
+            return float(normal_at([word], 0)) if is_normal else random_words.unit_number(word)
 
         def between(scope: Scope) -> Value:
             low, high = (cast("f64", operand(scope)) for operand in operands)
-            return binary("+", low, binary("*", binary("-", high, low), numbers_of(scope)))
+            return binary("+", low, binary("*", binary("-", high, low), drawn.evaluate(scope)))
 
         if name in DISTRIBUTIONS:
-            type_, distributed = DISTRIBUTIONS[name]
-            parameter = operands[0]
-            return Expression(
-                lambda scope: value(
-                    type_, distributed(words(scope)[0], cast("f64", parameter(scope)).one)
-                ),
-                value(type_, 0),
+            (type_, distributed), (parameter,) = DISTRIBUTIONS[name], operands
+            return Expression.of(
+                type_, lambda scope: distributed(words(scope)[0], cast("f64", parameter(scope)).one)
             )
         if name == "randrange":
-            return Expression(below, value("i64", 0, shape))
-        evaluate = between if name == "uniform" else numbers_of
-        return Expression(evaluate, value("f64", 0, shape))
+            return Expression.of("i64", below, shape)
+        is_normal = name == "normal"
+        drawn = Expression.of(
+            "f64", lambda scope: np.reshape([*map(make, words(scope))], shape), shape
+        )
+        return Expression(between, drawn.sample) if name == "uniform" else drawn
 
     def _choice_of(self, name: str, component: str, keywords: Sequence[ast.keyword]) -> Expression:
         """Return `choice` of all that lived before the kernel, or `random_empty` of a component."""
         number = self.names.reserve(1)
         if name == "random_empty":
             self.names.emptied.add(component)
-            id_ = f"id<{self.schema.components[component].grid}>"
-            return Expression(
-                lambda scope: value(
-                    id_, one_of(scope, number, scope.run.occupants(component).empty) or 0
-                ),
-                value(id_, 0),
+            return Expression.of(
+                f"id<{self.schema.components[component].grid}>",
+                lambda scope: one_of(scope, number, scope.run.occupants(component).empty) or 0,
             )
         self.names.chosen.add(component)
 

@@ -32,6 +32,7 @@ class Effects(Surroundings):
         self._handles: list[int] = []
         """Those of the spawned, if the kernel keeps handles."""
         self.changes: list[Change] = []
+        """Components that entities get or lose after the pass."""
         self.written: set[tuple[str, str]] = set()
         """Components and fields."""
         self._messages: list[Message] = []
@@ -148,10 +149,6 @@ class Effects(Surroundings):
     def is_owned(self, spawn: Spawn) -> bool:
         """Return True if an entity is spawned, not a row without owner."""
         return any(self.components[name].is_owned for name in spawn)
-
-    def change(self, change: Change) -> None:
-        """Take note that an entity gets or loses a component after the pass."""
-        self.changes.append(change)
 
     # After the pass
 

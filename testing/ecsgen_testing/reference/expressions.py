@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
 
 from . import values
 from .draws import DRAWS
 from .naive_world import Row
-from .neighbours import Hood, candidates
+from .neighbours import Hood, Neighbour, candidates
 from .operation_values import (
     arithmetic,
     conditional,
@@ -107,7 +108,7 @@ class ExpressionCompiler(QuestionCompiler):
             subject = self._subject or Place(_own_row, names.home, "", is_own=True)
             return self._field(replace(subject, field=name))
         if name == "entity":
-            return Expression(lambda scope: value("entity", scope.row.owner), value("entity", 0))
+            return Expression.of("entity", lambda scope: scope.row.owner)
         if name == "self":
             sample = value(self.schema.handle_type(self._members[0]), 0)
             return Expression(lambda scope: _handle(scope, scope.row), sample)
@@ -118,7 +119,7 @@ class ExpressionCompiler(QuestionCompiler):
         if name in ("offset", "distance") and self._asked:
             return self._of_neighbour(self._asked, name)
         if name == "tick":
-            return Expression(lambda scope: value("i64", scope.run.world.tick), value("i64", 0))
+            return Expression.of("i64", lambda scope: scope.run.world.tick)
         return constant(CONSTANTS[name])
 
     def _attribute(self, node: ast.Attribute) -> Expression:
@@ -168,31 +169,30 @@ class ExpressionCompiler(QuestionCompiler):
             return self.names.loops[name]
         return self.names.hoods.get(name) or candidates(name)
 
+    def _met(self, name: str) -> Callable[[Scope], Neighbour]:
+        """Return how to find a neighbour: in a loop this very one, which may die there."""
+        if name not in self.names.loops:
+            return lambda scope: scope.met
+        return lambda scope: scope.loops[name]
+
     def _neighbour(self, name: str) -> Expression:
         """Return the handle of a neighbour."""
-        sample = value(self.schema.handle_type(self._hood(name).there), 0)
-        if name not in self.names.loops:
-            return Expression(_neighbour_handle, sample)
-        return Expression(lambda scope: _handle(scope, scope.loops[name].row), sample)
+        met, sample = self._met(name), value(self.schema.handle_type(self._hood(name).there), 0)
+        return Expression(lambda scope: _handle(scope, met(scope).row), sample)
 
     def _row_met(self, name: str, component: str) -> FindRow:
-        """Return how to find a neighbour's row: in a loop this very one, which may die there."""
-        if name not in self.names.loops:
-            return lambda scope: scope.met.rows[component]
-        return lambda scope: scope.loops[name].rows[component]
+        met = self._met(name)
+        return lambda scope: met(scope).rows[component]
 
     def _of_neighbour(self, base: str, name: str) -> Expression:
         """Return the entity, offset or distance of a neighbour."""
-        hood, is_in_loop = self._hood(base), base in self.names.loops
         if name == "entity":
-            evaluate = self._neighbour(base).evaluate
-            return Expression(evaluate, value("entity", 0))
+            return self._neighbour(base)
+        hood, met = self._hood(base), self._met(base)
         near, sample = hood.near.name, hood.sample(self.schema)
 
         def offset(scope: Scope) -> Value:
-            if not is_in_loop:
-                return scope.met.offset
-            return scope.run.nearby[near].offset(scope.rows, scope.loops[base])
+            return scope.run.nearby[near].offset(scope.rows, met(scope))
 
         if name == "offset":
             return Expression(offset, sample)
@@ -209,18 +209,17 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _of_link(self, name: str, field: str) -> Expression:
         """Return a field of the link to a neighbour; for no field its id."""
-        via, is_in_loop = self._hood(name).near.via, name in self.names.loops
+        via, met = self._hood(name).near.via, self._met(name)
 
         def link(scope: Scope) -> Row:
-            row = (scope.loops[name] if is_in_loop else scope.met).link
+            row = met(scope).link
             assert row is not None
             return row
 
         if not field:
-            type_ = f"id<{via}>"
-            return Expression(lambda scope: value(type_, link(scope).id), value(type_, 0))
+            return Expression.of(f"id<{via}>", lambda scope: link(scope).id)
         if field == "entity":
-            return Expression(lambda scope: value("entity", link(scope).owner), value("entity", 0))
+            return Expression.of("entity", lambda scope: link(scope).owner)
         return self._field(Place(link, via, field))
 
     def row_of(self, node: ast.Attribute) -> FindRow:
@@ -234,7 +233,9 @@ class ExpressionCompiler(QuestionCompiler):
         evaluate = head.evaluate
         if head.sample.type == "entity":
             return lambda scope: scope.run.world.first(name, evaluate(scope).one)
-        return lambda scope: next(iter(scope.run.standing(name, evaluate(scope).one)), None)
+        return lambda scope: next(
+            iter(scope.run.occupants(name).standing(evaluate(scope).one)), None
+        )
 
     def _field(self, target: Place) -> Expression:
         """Return a field or a derived value."""
@@ -306,10 +307,7 @@ class ExpressionCompiler(QuestionCompiler):
             return self._exists(args[0])
         if name == "full":
             cell, there = self.compile(args[0]).evaluate, ast.unparse(args[1])
-            return Expression(
-                lambda scope: value("bool", scope.run.is_full(there, cell(scope).one)),
-                value("bool", False),
-            )
+            return Expression.of("bool", lambda scope: scope.run.is_full(there, cell(scope).one))
         if name in DRAWS:
             return self._draw(name, args)
         if component and name in ("choice", "random_empty"):
@@ -320,10 +318,9 @@ class ExpressionCompiler(QuestionCompiler):
             return self._question(name, node)
         if name == "cell_at":
             coords = self.compile(args[1]).evaluate
-            id_ = f"id<{component}>"
-            return Expression(
-                lambda scope: value(id_, scope.run.world.grids[component].at(coords(scope).data)),
-                value(id_, 0),
+            return Expression.of(
+                f"id<{component}>",
+                lambda scope: scope.run.world.grids[component].at(coords(scope).data),
             )
         operands = [self.compile(arg) for arg in args]
         if name == "coords":
@@ -341,26 +338,24 @@ class ExpressionCompiler(QuestionCompiler):
 
     def _coords(self, cell: Expression) -> Expression:
         name, evaluate = cell.sample.target, cell.evaluate
-        shape = (len(self.schema.components[name].shape),)
-        return Expression(
-            lambda scope: value("i64", scope.run.world.grids[name].coords(evaluate(scope).one)),
-            value("i64", 0, shape),
+        return Expression.of(
+            "i64",
+            lambda scope: scope.run.world.grids[name].coords(evaluate(scope).one),
+            (len(self.schema.components[name].shape),),
         )
 
     def _exists(self, node: ast.expr) -> Expression:
-        sample = value("bool", False)
         if isinstance(node, ast.Attribute) and node.attr in self.schema.components:
             find = self.row_of(node)
         else:
             head = self.compile(node)
             evaluate = head.evaluate
             if head.sample.type == "entity":
-                return Expression(
-                    lambda scope: value("bool", evaluate(scope).one in scope.run.world.entities),
-                    sample,
+                return Expression.of(
+                    "bool", lambda scope: evaluate(scope).one in scope.run.world.entities
                 )
             find = _row_with_id(head)
-        return Expression(lambda scope: value("bool", find(scope) is not None), sample)
+        return Expression.of("bool", lambda scope: find(scope) is not None)
 
 
 def _compared(sign: ast.cmpop, left: Expression, right: Expression) -> Expression:
@@ -376,10 +371,6 @@ def _own_row(scope: Scope) -> Row | None:
 
 def _handle(scope: Scope, row: Row) -> Value:
     return scope.run.world.reference(row.component, row)
-
-
-def _neighbour_handle(scope: Scope) -> Value:
-    return _handle(scope, scope.met.row)
 
 
 def _row_with_id(head: Expression) -> FindRow:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -94,7 +94,12 @@ class StepCompiler:
         """Return a step as a closure."""
         match step:
             case ast.If(test, body, others):
-                return self._branches(test, body, others)
+                holds, yes, no = (
+                    self.expressions.condition(test),
+                    self.block(body),
+                    self.block(others),
+                )
+                return lambda run, scope: (yes if holds(scope) else no)(run, scope)
             case ast.While() | ast.For():
                 return self._loop(step)
             case ast.Break() | ast.Continue() | ast.Return() | ast.Pass():
@@ -114,14 +119,7 @@ class StepCompiler:
                 return self._despawn(call)
         raise TypeError(ast.dump(step))
 
-    # Branches and loops
-
-    def _branches(
-        self, test: ast.expr, body: Sequence[ast.stmt], others: Sequence[ast.stmt]
-    ) -> Step:
-        holds = self.expressions.condition(test)
-        yes, no = self.block(body), self.block(others)
-        return lambda run, scope: (yes if holds(scope) else no)(run, scope)
+    # Loops
 
     def _loop(self, step: ast.While | ast.For) -> Step:
         match step:
@@ -329,7 +327,7 @@ class StepCompiler:
         def act(run: Effects, scope: Scope) -> None:
             if where(scope):
                 cells = None if is_removed else work_out(scope)
-                run.change(Change(owner(scope).one, name, cells, replaces))
+                run.changes.append(Change(owner(scope).one, name, cells, replaces))
 
         return act
 
@@ -351,6 +349,7 @@ class StepCompiler:
         return self.expressions.condition(conditions[0] if conditions else None)
 
 
+@cache
 def compile_kernel(schema: Schema, kernel: Kernel) -> CompiledKernel:
     """Return a kernel's condition and steps, compiled in the order in which they are written."""
     return StepCompiler(schema, kernel, Names.of(schema, kernel)).kernel()

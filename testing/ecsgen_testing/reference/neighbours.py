@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -95,7 +96,10 @@ def candidates(component: str) -> Hood:
 
 
 class Neighbourhood:
-    """A neighbourhood in one call of a kernel."""
+    """A neighbourhood in one call of a kernel, at places in a continuous space, if it has one.
+
+    Neighbours come in row order: everybody, or who is within the row's own reach.
+    """
 
     def __init__(self, sight: Sight, hood: Hood) -> None:
         self._sight, self._hood = sight, hood
@@ -113,8 +117,32 @@ class Neighbourhood:
             self._cached[row] = self._search(actor, row)
         return self._cached[row]
 
+    @cached_property
+    def _space(self) -> Space:
+        hood, world = self._hood, self._sight.world
+        axes = math.prod(hood.sample(world.schema).shape) if hood.field else 0
+        return Space(world.sizes[hood.there], axes)
+
+    def _place(self, row: Row) -> Value:
+        return self._sight.seen(row, self._hood.field)
+
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
-        raise NotImplementedError
+        near = self._hood.near
+        radius = None if near.radius is None else float(self._sight.radius(near.radius, actor))
+        if radius is not None and not 0 <= radius < math.inf:
+            return []
+        neighbours: list[Neighbour] = []
+        for other in self._among:
+            offset = self._offset(row, other)
+            if radius is None or self._is_within(row, other, offset, radius):
+                neighbours += self._met(other, actor, offset)
+        return neighbours
+
+    def _is_within(self, row: Row, other: Row, offset: Value, radius: float) -> bool:
+        """Return True if both places are finite, and not farther from each other."""
+        limit = value(offset.type, radius).data
+        is_finite = all(np.isfinite(self._place(each).data).all() for each in (row, other))
+        return is_finite and bool(self._hood.square(offset).data <= limit * limit)
 
     def offset(self, actor: Actor, neighbour: Neighbour) -> Value:
         """Return the place of a neighbour less the actor's; in turns their places of now."""
@@ -123,7 +151,9 @@ class Neighbourhood:
         return self._offset(actor[self._hood.here], neighbour.rows[self._hood.there])
 
     def _offset(self, row: Row, other: Row) -> Value:
-        raise NotImplementedError
+        if not self._hood.field:
+            return value("f64", 0)
+        return self._space.offset(self._place(row), self._place(other))
 
     def follow(self, row: Row) -> None:
         """Take note that a row was written in turns."""
@@ -172,48 +202,12 @@ class GridNeighbourhood(Neighbourhood):
         for offset, there in self._grid.around(cell, int(radius), hood.shape):
             way = value("i64", offset)
             if hood.there != hood.grid:
-                for other in sight.standing(hood.there, there):
+                for other in sight.occupants(hood.there).standing(there):
                     neighbours += self._met(other, actor, way)
             elif any(offset) or hood.near.center:
                 cell_row = sight.world.rows[hood.grid][there - FIRST_CELL]
                 neighbours.append(Neighbour({hood.grid: cell_row}, way))
         return neighbours
-
-
-class SpaceNeighbourhood(Neighbourhood):
-    """Neighbours at places in a continuous space, if it has one: in row order everybody, or who is
-    within the row's own reach."""
-
-    def __init__(self, sight: Sight, hood: Hood) -> None:
-        super().__init__(sight, hood)
-        axes = math.prod(hood.sample(sight.world.schema).shape) if hood.field else 0
-        self._space = Space(sight.world.sizes[hood.there], axes)
-
-    def _place(self, row: Row) -> Value:
-        return self._sight.seen(row, self._hood.field)
-
-    def _offset(self, row: Row, other: Row) -> Value:
-        if not self._hood.field:
-            return value("f64", 0)
-        return self._space.offset(self._place(row), self._place(other))
-
-    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
-        near = self._hood.near
-        radius = None if near.radius is None else float(self._sight.radius(near.radius, actor))
-        if radius is not None and not 0 <= radius < math.inf:
-            return []
-        neighbours: list[Neighbour] = []
-        for other in self._among:
-            offset = self._offset(row, other)
-            if radius is None or self._is_within(row, other, offset, radius):
-                neighbours += self._met(other, actor, offset)
-        return neighbours
-
-    def _is_within(self, row: Row, other: Row, offset: Value, radius: float) -> bool:
-        """Return True if both places are finite, and not farther from each other."""
-        limit = value(offset.type, radius).data
-        is_finite = all(np.isfinite(self._place(each).data).all() for each in (row, other))
-        return is_finite and bool(self._hood.square(offset).data <= limit * limit)
 
 
 class LinkedNeighbourhood(Neighbourhood):
@@ -246,7 +240,7 @@ class LinkedNeighbourhood(Neighbourhood):
         return neighbours
 
 
-class CellNeighbourhood(SpaceNeighbourhood):
+class CellNeighbourhood(Neighbourhood):
     """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
 
     def __init__(self, sight: Sight, hood: Hood) -> None:
@@ -302,7 +296,7 @@ class Surroundings(Sight):
             if not hood.grid and (
                 hood.near.radius is None or self.radius(hood.near.radius) is None
             ):
-                kind = LinkedNeighbourhood if hood.near.via else SpaceNeighbourhood
+                kind = LinkedNeighbourhood if hood.near.via else Neighbourhood
             self.nearby[name] = kind(self, hood)
 
     def follow(self, row: Row) -> None:

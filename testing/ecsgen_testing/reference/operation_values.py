@@ -25,13 +25,7 @@ def operation(function: Callable[..., Value], *operands: Expression) -> Expressi
     if all(operand.sample.is_literal and operand.is_constant for operand in operands):
         return constant(sample)
     evaluates = [operand.evaluate for operand in operands]
-    if len(operands) == 1:
-        (only,) = evaluates
-        return Expression(lambda scope: function(only(scope)), sample)
-    if len(operands) == 2:
-        left, right = evaluates
-        return Expression(lambda scope: function(left(scope), right(scope)), sample)
-    return Expression(lambda scope: function(*(evaluate(scope) for evaluate in evaluates)), sample)
+    return Expression(lambda scope: function(*[evaluate(scope) for evaluate in evaluates]), sample)
 
 
 def arithmetic(sign: str, left: Expression, right: Expression) -> Expression:

@@ -42,9 +42,7 @@ class QuestionCompiler(DrawCompiler):
             is_counted = inner.condition(
                 None if answer is None or ast.unparse(answer) == near else answer
             )
-            return Expression(
-                lambda scope: value("i64", sum(map(is_counted, matching(scope)))), value("i64", 0)
-            )
+            return Expression.of("i64", lambda scope: sum(map(is_counted, matching(scope))))
         assert answer is not None
         asked = inner.compile(answer)
         like = values.settled(asked.sample)
@@ -126,19 +124,14 @@ def weighted(number: int, weight: Evaluate, scopes: list[Scope]) -> Scope | None
 def one_of_best(
     name: str, number: int, keys: Sequence[Evaluate], scopes: list[Scope]
 ) -> Scope | None:
-    """Return a neighbour by chance of those with the best keys."""
-    candidates = best(name, scopes, keys)
-    return one_of(candidates[0], number, candidates) if candidates else None
-
-
-def best(name: str, scopes: list[Scope], keys: Sequence[Evaluate]) -> list[Scope]:
-    """Return the neighbours with the greatest, or least, first key; of several, by the next …"""
-    for number, key in enumerate(keys):
-        if number and len(scopes) < 2:
+    """Return a neighbour by chance of those with the greatest, or least, first key, of several by
+    the next …"""
+    for k, key in enumerate(keys):
+        if k and len(scopes) < 2:
             break  # nobody asks for what decides nothing
         numbers = [key(scope).one for scope in scopes]
         comparable = [n for n in numbers if n == n]
-        if comparable or number == 0:
+        if comparable or k == 0:
             top = (max if name == "max_by" else min)(comparable, default=None)
             scopes = [scope for scope, n in zip(scopes, numbers, strict=True) if n == top]
-    return scopes
+    return one_of(scopes[0], number, scopes) if scopes else None

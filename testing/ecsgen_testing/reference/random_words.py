@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ecsgen_runtime.kernels.random_streams import exponential_at, normal_at, poisson_at
-
 MASK: Final = 2**64 - 1
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 
@@ -46,23 +44,6 @@ def word(stem: int, number: int) -> int:
 def unit_number(word: int) -> float:
     """Return the number of a word in [0, 1)."""
     return (word >> 11) * 2.0**-53
-
-
-def normal_number(word: int) -> float:
-    """Return the number of a word, of mean 0 and deviation 1: the library's, for its bits."""
-    return float(normal_at([word], 0))
-
-
-def exponential_number(word: int, scale: float) -> float:
-    """Return the number of a word of an exponential distribution: the library's, for its bits; 0
-    for a scale that is none."""
-    return float(exponential_at([word], 0, scale))
-
-
-def poisson_number(word: int, mean: float) -> int:
-    """Return the integer of a word of a Poisson distribution: the library's, for its bits; 0 for a
-    mean that is none."""
-    return int(poisson_at([word], 0, mean))
 
 
 def is_below(word: int, limit: float) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +27,9 @@ def row_values(world: World, reduction: Reduction) -> list[Value]:
 
 def counted_places(world: World, reduction: Reduction) -> list[bool]:
     """Return, for each row over which a component's reduction runs, whether it counts."""
-    where, reading = _compiled(world.schema, reduction).where, reading_of(world, reduction)
-    actors = actors_to_count(world, reduction)
+    scopes = _scopes_of(world, reduction, actors_to_count(world, reduction))
     with np.errstate(all="ignore"):
-        return [where(Scope(reading, actor, 0, {})) for actor in actors]
+        return [*map(_compiled(world.schema, reduction).where, scopes)]
 
 
 def actors_to_count(world: World, reduction: Reduction) -> Sequence[Actor]:
@@ -99,27 +99,25 @@ def _of_numbers(function: str, numbers: list[float]) -> float:
 
 
 def _sum(numbers: list[float]) -> float:
-    total = 0.0
-    for number in numbers:  # `sum` compensates from Python 3.12 on
-        total += number
-    return total
+    return reduce(operator.add, numbers, 0.0)  # `sum` compensates from Python 3.12 on
 
 
 def present_actors(world: World, over: str) -> list[Actor]:
     """Return the actors of living entities whose rows are all active."""
-
-    def ispresent_actors(actor: Actor) -> bool:
-        return all(row.is_active and world.lives(row) for row in actor.values())
-
-    return [actor for actor in world.actors(over) if ispresent_actors(actor)]
+    actors = world.actors(over)
+    return [a for a in actors if all(row.is_active and world.lives(row) for row in a.values())]
 
 
 def _values_of(world: World, reduction: Reduction, actors: Sequence[Actor]) -> list[Value]:
-    compiled, reading = _compiled(world.schema, reduction), reading_of(world, reduction)
+    compiled, scopes = _compiled(world.schema, reduction), _scopes_of(world, reduction, actors)
     evaluate, where = compiled.expression.evaluate, compiled.where
     with np.errstate(all="ignore"):
-        scopes = [Scope(reading, actor, 0, {}) for actor in actors]
         return [settled(evaluate(scope)) for scope in scopes if where(scope)]
+
+
+def _scopes_of(world: World, reduction: Reduction, actors: Sequence[Actor]) -> list[Scope]:
+    reading = reading_of(world, reduction)
+    return [Scope(reading, actor, 0, {}) for actor in actors]
 
 
 def reading_of(world: World, reduction: Reduction) -> Surroundings:

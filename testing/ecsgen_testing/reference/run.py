@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -14,9 +14,9 @@ from .effects import Effects
 from .kernel_steps import CompiledKernel, compile_kernel
 from .naive_world import Actor, Row, World
 from .reduced_values import reduced_value
-from .schema import SETTINGS, Kernel, Schema
+from .schema import SETTINGS, Kernel
 from .scopes import Scope
-from .values import Value, value
+from .values import value
 
 
 def call(
@@ -33,15 +33,50 @@ def call(
 
 def step(world: World, schedule: str, **arguments: Any) -> None:
     """Call the kernels of a schedule that are due, and count the time; tables write nothing."""
-    for entry in world.schema.schedules[schedule]:
-        since = world.tick - entry.get("from", 0)
+    schema = world.schema
+    entries = schema.schedules[schedule]
+
+    def holds(condition: str) -> bool:
+        home, _, name = condition.partition(".")
+        return bool(reduced_value(world, schema.components[home].reductions[name]).one)
+
+    for number, name in due_names(world, entries, holds):
+        if not name:
+            call(world, _setter(schedule, entries[number]["set"], entries[number]["to"]))
+        elif name == "tick":
+            world.tick += 1
+        elif name not in schema.tables:
+            args = schema.kernel(name).args
+            call(world, name, None, **{key: arguments[key] for key in args})
+
+
+def due_names(
+    world: Any, entries: Sequence[Mapping[str, Any]], holds: Callable[[str], bool]
+) -> Iterator[tuple[int, str]]:
+    """Yield what entries of a schedule run, by their numbers, as it is due; "" assigns a setting.
+
+    `world`: the interpreter's or a generated one. `holds`: whether a reduction is true now.
+    """
+    for number, entry in enumerate(entries):
         is_timed = not entry.keys().isdisjoint(("every", "from"))
-        if is_timed and (since < 0 or since % entry.get("every", 1)):
+        since = world.tick - entry.get("from", 0) if is_timed else 0
+        if since < 0 or since % entry.get("every", 1):
             continue
-        if "set" in entry:
-            call(world, _setter(schedule, entry["set"], entry["to"]))
+        names, condition = run_names(entry), entry.get("while", "").removesuffix("()")
+        for _ in range(entry["at_most"] if condition else entry.get("times", 1)):
+            yield from ((number, name) for name in names)
+            if condition and not holds(condition):
+                break
         else:
-            _repeat(world, entry, arguments)
+            if condition:
+                text = f"{entry['while']} was still true after {entry['at_most']} passes of {names}"
+                warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+def run_names(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of kernels and tables of an entry, `tick` among them; "" of a setting."""
+    names = entry.get("run", "")
+    return [names] if isinstance(names, str) else names
 
 
 def setter(schedule: str, setting: str, text: str) -> Kernel:
@@ -51,31 +86,6 @@ def setter(schedule: str, setting: str, text: str) -> Kernel:
 
 
 _setter: Final = cache(setter)
-
-
-def _repeat(world: World, entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Run what an entry names, once, so many times, or while a reduction is true."""
-    names = [entry["run"]] if isinstance(entry["run"], str) else entry["run"]
-    home, _, condition = entry.get("while", "").removesuffix("()").partition(".")
-    for _ in range(entry["at_most"] if home else entry.get("times", 1)):
-        for name in names:
-            if name == "tick":
-                world.tick += 1
-            elif name not in world.schema.tables:
-                args = world.schema.kernel(name).args
-                call(world, name, None, **{key: arguments[key] for key in args})
-        if home:
-            reduction = world.schema.components[home].reductions[condition]
-            if reduced_value(world, reduction).one == 0:
-                return
-    if home:
-        text = f"{entry['while']} was still true after {entry['at_most']} passes of {names}"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
-
-
-@cache
-def _compiled(schema: Schema, kernel: Kernel) -> CompiledKernel:
-    return compile_kernel(schema, kernel)
 
 
 class Run(Effects):
@@ -93,15 +103,24 @@ class Run(Effects):
         another compiler has compiled it. Raises ValueError for a bad radius, and then the call is
         not counted."""
         kernel = world.schema.kernel(name) if isinstance(name, str) else name
-        self._compiled = compiled = compiled or _compiled(world.schema, kernel)
-        super().__init__(world, kernel, _converted(kernel, arguments), compiled.names)
+        self._compiled = compiled = compiled or compile_kernel(world.schema, kernel)
+        args = kernel.args.items()
+        shared = {
+            name: value(f.type, arguments[name], f.shape) for name, f in args if not f.is_each
+        }
+        super().__init__(world, kernel, shared, compiled.names)
         reductions = compiled.names.reductions.items()
         self.reduced = {key: reduced_value(world, reduction) for key, reduction in reductions}
         for component in compiled.names.emptied:
             self.occupants(component)
         actors = self._chosen(rows)
         self._rows = range(len(actors)) if rows is None else rows
-        each = _converted_each(kernel, arguments, len(actors))
+        each = {
+            name: [value(f.type, data, f.shape) for data in arguments[name]]
+            for name, f in args
+            if f.is_each
+        }
+        assert all(len(numbers) == len(actors) for numbers in each.values())
         self.look_around(compiled.names.hoods)
         number = world.calls.get(kernel.name, 0)
         world.calls[kernel.name] = number + 1
@@ -185,22 +204,3 @@ class Run(Effects):
 
 def _depth(row: Row) -> int:
     return 1 + _depth(row.parent) if row.parent else 0
-
-
-def _converted(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the arguments that are the same for all rows."""
-    args = kernel.args.items()
-    return {name: value(f.type, arguments[name], f.shape) for name, f in args if not f.is_each}
-
-
-def _converted_each(
-    kernel: Kernel, arguments: Mapping[str, Any], count: int
-) -> dict[str, list[Value]]:
-    """Return the arguments with a value for each of `count` rows."""
-    each = {
-        name: [value(f.type, data, f.shape) for data in arguments[name]]
-        for name, f in kernel.args.items()
-        if f.is_each
-    }
-    assert all(len(numbers) == count for numbers in each.values())
-    return each

@@ -117,8 +117,11 @@ class Kernel:
         """All that is written."""
         parts = [part for step in self.steps for part in ast.walk(step)]
         parts += ast.walk(self.where) if self.where else ()
-        self.reads_parent = any(map(_is_of_parent, parts))
-        self.computes_passes = any(map(_is_computed_range, parts))
+        names = [p.value for p in parts if isinstance(p, ast.Attribute)]
+        self.reads_parent = any(isinstance(n, ast.Name) and n.id == "parent" for n in names)
+        calls = [part for part in parts if isinstance(part, ast.Call)]
+        bounds = [arg for call in calls if ast.unparse(call.func) == "range" for arg in call.args]
+        self.computes_passes = not all(isinstance(bound, ast.Constant) for bound in bounds)
         """True if a number of passes is no constant."""
 
 
@@ -239,15 +242,10 @@ class Schema:
             return [name]
         return list(self.groups.get(name) or self.queries[name].get("all", []))
 
-    @cached_property
-    def grouped(self) -> frozenset[str]:
-        """Components that are members of a group."""
-        return frozenset(member for members in self.groups.values() for member in members)
-
 
 def parse_expression(text: str) -> ast.expr:
     """Return the syntax tree of an expression."""
-    return ast.parse(_on_one_line(text), mode="eval").body
+    return ast.parse(text.replace("\n", " ").strip(), mode="eval").body
 
 
 def number(data: Any) -> Any:
@@ -255,24 +253,6 @@ def number(data: Any) -> Any:
     if isinstance(data, list):
         return [number(item) for item in data]
     return float(data) if isinstance(data, str) else data
-
-
-def _is_of_parent(part: ast.AST) -> bool:
-    match part:
-        case ast.Attribute(ast.Name("parent")):
-            return True
-    return False
-
-
-def _is_computed_range(part: ast.AST) -> bool:
-    match part:
-        case ast.Call(ast.Name("range"), bounds):
-            return not all(isinstance(bound, ast.Constant) for bound in bounds)
-    return False
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split("\n")).strip()
 
 
 def _kernels(document: Document, home: str) -> dict[str, Kernel]:
@@ -288,9 +268,9 @@ def _field(document: Document | str) -> Field:
     if isinstance(document, str):
         document = {"type": document}
     type_, _, sizes = document["type"].rstrip("]").partition("[")
+    default, is_each = document.get("default"), bool(document.get("each"))
     if document["type"] in TIMES:
-        return Field(document["type"], (), document.get("default"), bool(document.get("each")))
+        return Field(document["type"], (), default, is_each)
     shape = tuple(map(int, sizes.split(","))) if sizes else ()
-    default = number(document["default"]) if "default" in document else None
     bounds = {"least": document.get("min", -math.inf), "most": document.get("max", math.inf)}
-    return Field(type_, shape, default, bool(document.get("each")), **bounds)
+    return Field(type_, shape, None if default is None else number(default), is_each, **bounds)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .naive_world import Actor, Row
 from .neighbours import Hood, Neighbour, Surroundings
 from .random_words import pass_number, row_stem
 from .schema import Field, Kernel, Reduction, Schema
-from .values import Value
+from .values import Value, value
 
 
 class Scope:
@@ -88,6 +88,13 @@ class Expression:
     """Where the value is a field's."""
     is_constant: bool = False
     """True if it is the same for all rows."""
+
+    @classmethod
+    def of(
+        cls, type_: str, data: Callable[[Scope], Any], shape: tuple[int, ...] = ()
+    ) -> Expression:
+        """Return the expression of what Python's data is as a type."""
+        return cls(lambda scope: value(type_, data(scope)), value(type_, 0, shape))
 
     @property
     def is_scalar(self) -> bool:

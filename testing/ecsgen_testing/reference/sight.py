@@ -77,10 +77,6 @@ class Sight:
         has_cell = self.world.grids[component.grid].has(cell)
         return not has_cell or self.occupants(name).count(cell) >= component.capacity
 
-    def standing(self, name: str, cell: int) -> list[Row]:
-        """Return the rows of a component on a cell, in row order, then as they came there."""
-        return self.occupants(name).standing(cell)
-
 
 class Occupants:
     """Rows of a component by the cell on which they stand, in row order, then as they came there.

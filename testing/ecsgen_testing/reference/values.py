@@ -10,7 +10,7 @@ import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,15 +151,7 @@ UFUNCS |= {"and": np.logical_and, "or": np.logical_or, "==": np.equal, "!=": np.
 UFUNCS |= {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
-def _shift_left(number: Any, by: Any) -> Any:
-    return _shifted(np.left_shift, number, by, 0)
-
-
-def _shift_right(number: Any, by: Any) -> Any:
-    return _shifted(np.right_shift, number, by, -1)
-
-
-def _shifted(shift: Any, number: Any, by: Any, beyond: int) -> Any:
+def _shifted(shift: Any, beyond: int, number: Any, by: Any) -> Any:
     """Return shifted numbers, of the type of both; by less than 0 or by the width or more 0, of
     negative ones what is `beyond`."""
     wide = np.result_type(number, by)
@@ -170,7 +162,7 @@ def _shifted(shift: Any, number: Any, by: Any, beyond: int) -> Any:
 
 
 UFUNCS |= {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
-UFUNCS |= {"<<": _shift_left, ">>": _shift_right}
+UFUNCS |= {"<<": partial(_shifted, np.left_shift, 0), ">>": partial(_shifted, np.right_shift, -1)}
 
 
 def binary(sign: str, left: Value, right: Value) -> Value:

@@ -65,20 +65,17 @@ class RecordedCommands(DeferredCommands):
         entities = [dead for dead in run.despawned if not isinstance(dead, Row)]
         rows = [dead for dead in run.despawned if isinstance(dead, Row)]
         self.despawned = np.array(entities, np.uint64)
-        self.despawned_rows = {
-            self._schema.components[name].module: self._rows(
-                world, name, [row.id for row in rows if row.component == name]
-            )
-            for name in dict.fromkeys(row.component for row in rows)
-        }
-        batches: dict[tuple[Any, ...], list[tuple[int, Spawn]]] = {}
-        for turn, spawn in enumerate(run.spawned):
-            key = tuple((name, tuple(cells)) for name, cells in spawn.items())
-            batches.setdefault(key, []).append((turn, spawn))
-        self.spawn_batches = [self._batch(world, key, spawns) for key, spawns in batches.items()]
-        self.spawn_batches += [self._change(world, *each) for each in enumerate(run.changes)]
+        self.despawned_rows = {}
+        for name in dict.fromkeys(row.component for row in rows):
+            ids = np.array([row.id for row in rows if row.component == name], np.uint64)
+            module = self._schema.components[name].module
+            self.despawned_rows[module] = getattr(world, module).resolve_many(ids)
+        self.spawn_batches = [
+            *(self._batch(turn, spawn) for turn, spawn in enumerate(run.spawned)),
+            *(self._change(turn, change) for turn, change in enumerate(run.changes)),
+        ]
         counts = [len(entities), *map(len, self.despawned_rows.values())]
-        self.counts = np.array([*counts, *map(len, batches.values()), *([1] * len(run.changes))])
+        self.counts = np.array([*counts, *([1] * len(self.spawn_batches))])
         homes = [
             "" if run.is_owned(spawn) else self._schema.components[next(iter(spawn))].module
             for spawn in (run.spawned if run.keeps_handles else ())
@@ -89,32 +86,25 @@ class RecordedCommands(DeferredCommands):
         for home, handles in self.handles.items():
             handles.numbers[0] = homes.count(home)
 
-    def _rows(self, world: Any, name: str, ids: list[int]) -> Any:
-        return manager_of(world, self._schema, name).resolve_many(np.array(ids, np.uint64))
-
-    def _change(self, world: Any, turn: int, change: Change) -> SpawnBatch:
+    def _change(self, turn: int, change: Change) -> SpawnBatch:
         """Return the batch of one component that an entity gets, with those that it requires, or
         loses."""
         owner, name, cells, replaces = change
-        kind: SpawnKind = "remove" if cells is None else "replace" if replaces else "add"
-        module, values = self._schema.components[name].module, cells or {}
-        others = [] if cells is None else [n for n in self._spawned([name]) if n != name]
-        required = [(self._schema.components[other].module, ()) for other in others]
-        batch = SpawnBatch(world, ((module, tuple(values)), *required), 1, kind)
-        batch.turns[0], batch.targets[0] = turn, owner
-        for field, cell in values.items():
-            batch.columns[module, field][0] = cell.data
-        return batch
+        if cells is None:
+            return self._batch(turn, {name: {}}, "remove", owner)
+        required = {**self._spawned([name]), name: cells}
+        return self._batch(turn, required, "replace" if replaces else "add", owner)
 
     def _batch(
-        self, world: Any, key: tuple[Any, ...], spawns: list[tuple[int, Spawn]]
+        self, turn: int, spawn: Spawn, kind: SpawnKind = "spawn", owner: int = 0
     ) -> SpawnBatch:
-        modules = {name: self._schema.components[name].module for name, _ in key}
-        spec = tuple((modules[name], fields) for name, fields in key)
-        batch = SpawnBatch(world, spec, len(spawns))
-        for k, (turn, spawn) in enumerate(spawns):
-            batch.turns[k] = turn
-            for name, cells in spawn.items():
-                for field, cell in cells.items():
-                    batch.columns[modules[name], field][k] = cell.data
+        """Return the batch of a single command."""
+        modules = {name: self._schema.components[name].module for name in spawn}
+        spec = tuple((modules[name], tuple(cells)) for name, cells in spawn.items())
+        batch = SpawnBatch(self._world, spec, 1, kind)
+        batch.turns[0] = turn
+        batch.targets[:1] = owner
+        for name, cells in spawn.items():
+            for field, cell in cells.items():
+                batch.columns[modules[name], field][0] = cell.data
         return batch

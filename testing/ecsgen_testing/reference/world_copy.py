@@ -51,10 +51,6 @@ class CopiedCells(dict[str, Value]):
         self[name] = cell = Value(type_, column[self._row])
         return cell
 
-    def data(self, name: str) -> Any:
-        """Return what a field is; nothing is kept, for most are asked for once."""
-        return self[name].data if name in self else self._columns[name][1][self._row]
-
 
 class HandlesOfCopy:
     """Handles that new entities get, and ids of rows without owner: those in a copy of a world."""
@@ -152,20 +148,6 @@ def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
 def stacked(copy: World, name: str, field: str) -> NDArray[Any]:
     """Return a field of all rows of a component."""
     like = copy.field(name, field).initial
-    cells = [
-        row.cells.data(field) if isinstance(row.cells, CopiedCells) else row.cells[field].data
-        for row in copy.rows[name]
-    ]
+    cells = [row.cells[field].data for row in copy.rows[name]]
     assert all(cell.dtype == like.data.dtype for cell in cells)
     return np.array(cells, like.data.dtype).reshape(len(cells), *like.shape)
-
-
-def differing(column: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where two columns differ in a bit; a NaN is a NaN."""
-    if column.dtype.kind in "mM":  # NaT is not equal to itself
-        return np.asarray(column.view(np.int64) != wanted.view(np.int64))
-    if column.dtype.kind != "f":
-        return np.asarray(column != wanted)
-    bits = f"i{column.dtype.itemsize}"
-    is_same = column.view(bits) == wanted.view(bits)
-    return np.asarray(~(is_same | (np.isnan(column) & np.isnan(wanted))))
