@@ -63,20 +63,14 @@ def imported_from(options: Options) -> str:
 def world_tests(parts: WorldContext, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     parts = replace(parts, members=tuple(m for m in parts.members if not m.is_grid))
-    name, kinds = add_placeholder(parts.world.name), {
-        "SUBJECTS": parts.components,
-        "UNOWNED": parts.unowned,
-    }
-    filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
+    name = add_placeholder(parts.world.name)
     tests = ["archetypes", *(member.module for member in (*parts.components, *parts.unowned))]
     modules = {
         **imported_by_tests(package),
         **dict.fromkeys((name, *map(add_placeholder, parts.exports), *parts.enums), package),
         **dict.fromkeys((f"test_{test}" for test in tests), "."),
     }
-    context = BlockRenderer(parts, filled=", ".join(filled)).context
-    imported_as = {name: f"_{name}"} if filled else {}
-    return rendered_module("tests/world.py.j2", context, modules, imported_as)
+    return rendered_module("tests/world.py.j2", BlockRenderer(parts).context, modules)
 
 
 def component_tests(component: Component, package: str, schema: Document) -> str:

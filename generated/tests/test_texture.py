@@ -18,7 +18,7 @@ from ecsgen_testing import (
 from .. import EntityManager, StaleInstanceError, World
 from ..texture import Texture, TextureManager
 
-under_test = unique.UniqueSubject(
+under_test = subject.Subject(
     world=World,
     entities=EntityManager,
     manager=TextureManager,

@@ -10,13 +10,11 @@ from ecsgen_testing import (
     kernel_cases,
     queries,
     spawning,
-    unique,
     world_features,
 )
 from hypothesis import given
 
-from .. import ActorsGroup, BodiesGroup, EntityManager, EntityView, Signature
-from .. import Game as _Game
+from .. import ActorsGroup, BodiesGroup, EntityManager, EntityView, Game, Signature
 from . import (
     test_ai_state,
     test_archetypes,
@@ -76,8 +74,6 @@ UNOWNED = {
     "spark": test_spark.under_test,
     "texture": test_texture.under_test,
 }
-
-Game = unique.filled_world(_Game, UNOWNED)
 
 
 class TestGame(spawning.SpawningCases):
@@ -250,147 +246,147 @@ true},
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_carry(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "carry", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "carry", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "drift", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "drift", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_stray(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "stray", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "stray", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_shove(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "shove", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "shove", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_haul(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "haul", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "haul", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_scorch(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "scorch", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "scorch", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_strain(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "strain", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "strain", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_parry(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "parry", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "parry", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_infect(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "infect", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "infect", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_scatter(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "scatter", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "scatter", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_huddle(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "huddle", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "huddle", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_chase(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "chase", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "chase", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_part(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "part", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "part", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_strike(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "strike", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "strike", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_spread(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "spread", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "spread", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_dodge(rows: int, seed: int) -> None:
     """Compare the kernel with the reference interpreter."""
-    kernel_cases.check_kernel(_Game, schema, "dodge", rows, seed)
+    kernel_cases.check_kernel(Game, schema, "dodge", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_table_outbreak(rows: int, seed: int) -> None:
     """Compare the lines of the table with the reference interpreter."""
-    kernel_cases.check_table(_Game, schema, "outbreak", rows, seed)
+    kernel_cases.check_table(Game, schema, "outbreak", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_table_ill(rows: int, seed: int) -> None:
     """Compare the lines of the table with the reference interpreter."""
-    kernel_cases.check_table(_Game, schema, "ill", rows, seed)
+    kernel_cases.check_table(Game, schema, "ill", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_schedule_frame(rows: int, seed: int) -> None:
     """Compare the schedule with the calls of its kernels."""
-    kernel_cases.check_schedule(_Game, schema, "frame", rows, seed)
+    kernel_cases.check_schedule(Game, schema, "frame", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_schedule_orbit(rows: int, seed: int) -> None:
     """Compare the schedule with the calls of its kernels."""
-    kernel_cases.check_schedule(_Game, schema, "orbit", rows, seed)
+    kernel_cases.check_schedule(Game, schema, "orbit", rows, seed)
 
 
 @kernel_cases.SEARCH
 @given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_schedule_watch(rows: int, seed: int) -> None:
     """Compare the schedule with the calls of its kernels."""
-    kernel_cases.check_schedule(_Game, schema, "watch", rows, seed)
+    kernel_cases.check_schedule(Game, schema, "watch", rows, seed)
 
 
 class TestSignature(world_features.SignatureCases):

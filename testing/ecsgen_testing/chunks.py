@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from .common_cases import check_fields
-from .row_proxies import check_attributes, is_shown
+from .row_proxies import check_attributes, check_writes
 from .subject import (
     COPIES,
     Subject,
@@ -51,23 +51,12 @@ class Chunked(WorldTests):
     def rows(self, modules: Iterable[str]) -> list[Any]:
         return [self.row_class(module) for module in modules]
 
-    def with_required(self, modules: Iterable[str]) -> set[str]:
-        """Return components and those that come along with them."""
-        required = getattr(self.module.Archetypes, "_REQUIRED", {})
-        rows = {row for module in modules for row in required.get(self.row_class(module), ())}
-        return {*modules, *(m for m, subject in self.members.items() if subject.row in rows)}
-
     def created(self, w: Any, modules: Iterable[str], count: int) -> EntityArray:
         names = list(modules)
         columns = {module: self.members[module].samples(count) for module in names}
         with skipped_if_full():
             es: EntityArray = w.archetypes.create(self.rows(names), count, **columns)
         return es
-
-    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
-        subject = self.members[module]
-        for e, k in zip(es, ks, strict=True):
-            assert same(w.archetypes.get(e, subject.row), subject.expected(k))
 
     def wrong(self, module: str) -> dict[str, Any]:
         """Return a field with a value that it refuses, or a field that there is not."""
@@ -131,18 +120,11 @@ class ChunkProxyCases(Chunked):
         for module, subject, w in self.each():
             es = self.created(w, self.members, 3).tolist()
             proxy = getattr(w[es[1]], module)
-            for field in subject.fields:
-                setattr(proxy, field.name, field.sample(5))
-                row = w.archetypes.get(es[1], subject.row)
-                assert same(getattr(row, field.name), field.read(field.sample(5)))
-                for value, error in field.wrong():
-                    with pytest.raises(error, match=f"{subject.label}.{field.name}"):
-                        setattr(proxy, field.name, value)
-                if is_shown(field):
-                    setattr(proxy, field.name, np.full(field.shape, 5, field.dtype))
-                    exec(f"proxy.{field.name} += 2", {"proxy": proxy})
-                    getattr(proxy, field.name)[(0,) * len(field.shape)] = 3
-                self.check_proxy(proxy, w, es[1], module)
+            check_writes(proxy, subject, partial(w.archetypes.get, es[1], subject.row))
+            for field, value, error in subject.wrong():
+                named = f"{subject.label}.{field.name}"
+                refuses(error, named, setattr, proxy, field.name, value)
+            self.check_proxy(proxy, w, es[1], module)
             refuses(AttributeError, "no_such_field", getattr, proxy, "no_such_field")
             self.check_samples(w, module, (es[0], es[2]), (0, 2))
 

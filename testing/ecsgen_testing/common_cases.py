@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from operator import contains
@@ -25,6 +25,7 @@ from .subject import (
     raise_error,
     refuses,
     same,
+    skipped_if_full,
 )
 
 INTERRUPTED = property(lambda _: 0, raise_error)
@@ -36,66 +37,58 @@ class Cases:
 
     subject: ClassVar[Subject]
 
-    def setup_method(self) -> None:
-        """Give rings so much room that no row evicts another."""
-        self.room = ExitStack()
-        self.room.enter_context(self.subject.room_for(MANY))
-
-    def teardown_method(self) -> None:
-        self.room.close()
+    @pytest.fixture(autouse=True)
+    def plenty_of_room(self) -> Iterator[None]:
+        """Give rings so much room that no row evicts another, and fill unique fields."""
+        with self.subject.room_for(MANY), self.subject.filled():
+            yield
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
-        """Return the source of owners, and a manager that may have `room` rows."""
-        raise NotImplementedError
-
-    @pytest.fixture(name="new_pair")
-    def make_new_pair(self) -> tuple[Any, Any]:
-        """Return `new()`, for the two fixtures below."""
-        return self.new()
-
-    @pytest.fixture(name="source")
-    def source_of_owners(self, new_pair: tuple[Any, Any]) -> Any:
-        """Return the source of owners."""
-        return new_pair[0]
+        """Return the entities, None without owners, and a manager that may have `room` rows."""
+        if 0 < (reserve := self.subject.reserve) < room:
+            pytest.skip(f"no more than {reserve} rows are reserved, {room} are needed")
+        if not self.subject.is_owned:
+            return None, self.subject.made()
+        entities = self.subject.entities()
+        return entities, self.subject.made(entities)
 
     @pytest.fixture(name="m")
-    def manager(self, new_pair: tuple[Any, Any]) -> Any:
+    def manager(self) -> Any:
         """Return a manager without rows."""
-        return new_pair[1]
+        return self.new()[1]
 
     def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
         """Create an instance with a new owner, and return its row."""
-        raise NotImplementedError
+        (owner,) = self.owners(source, 1).tolist()
+        return self.subject.create(m, owner, **values)
 
     def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
         """Create `count` instances with new owners, and return their rows."""
-        raise NotImplementedError
+        return self.subject.create_many(m, self.owners(source, count), **columns)
 
-    def owner(self, m: Any, row: int) -> int:
-        """Return the key of a row that moves: its entity or its id."""
-        raise NotImplementedError
+    def owners(self, source: Any, count: int) -> EntityArray:
+        """Return new owners, zeros where there are none."""
+        with skipped_if_full():
+            return np.zeros(count, np.uint64) if source is None else source.create_many(count)
 
-    def found(self, m: Any, owner: int) -> int:
-        """Return the row that is known by that, or NIL."""
-        raise NotImplementedError
-
-    def changes(self) -> list[Callable[[Any, Any], object]]:
-        """Return what changes the structure of a manager that has three rows."""
-        side = "deactivate" if self.subject.starts_active else "activate"
+    def changes(self, source: Any, m: Any) -> list[Callable[[], object]]:
+        """Return a change of each kind for a manager of several rows; first those that add some."""
+        rows: list[int] = m.data._used_rows().tolist()
         calls = [
-            ("destroy", 0),
-            ("destroy_many", [0, 2]),
-            ("sort", [2, 0, 1]),
-            ("reorder", [0, 1, 2]),
-            (side, 1),
-            (f"{side}_many", [0, 2]),
+            ("destroy", rows[0]),
+            ("destroy", rows[-1]),
+            ("destroy_many", [rows[0], rows[-1]]),
+            ("sort", np.arange(m.data.n) * 3 % 5),
+            ("reorder", np.arange(m.data.n)),
+            ("activate", rows[-1]),
+            ("deactivate", rows[0]),
+            ("activate_many", rows[1:3]),
+            ("deactivate_many", rows[:2]),
         ]
         by_name = [
-            lambda _, m, call=call: getattr(m, call[0])(call[1])
-            for call in calls
-            if hasattr(self.subject.manager, call[0])
+            partial(getattr(m, name), argument) for name, argument in calls if hasattr(m, name)
         ]
-        return [self.add_one, lambda source, m: self.add(source, m, 2), *by_name]
+        return [partial(self.add_one, source, m), partial(self.add, source, m, 2), *by_name]
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         """Return what a locked manager of three rows refuses, if it changes nothing as well."""
@@ -130,29 +123,28 @@ class Cases:
         if hasattr(m, "set_parent"):
             calls += [partial(self.add_one, source, m, parent=0)]
             calls += [partial(self.add, source, m, 1, parents=0)]
-        changes = (partial(change, source, m) for change in self.changes())
-        return [*changes, partial(self.add, source, m, 0), *calls]
+        return [*self.changes(source, m), partial(self.add, source, m, 0), *calls]
 
     def filled(self, count: int) -> tuple[Any, Any, EntityArray]:
         """Return a manager with sample k in row k, and the key of each of `count` rows."""
         source, m = self.new(count)
         rows = self.add(source, m, count, **self.subject.samples(count))
-        return source, m, np.array([self.owner(m, row) for row in rows], np.uint64)
+        return source, m, np.array([self.subject.key(m, row) for row in rows], np.uint64)
+
+    def divided(self, count: int) -> tuple[Any, Any, EntityArray]:
+        """Return the same, active rows before others where there are such."""
+        source, m, es = self.filled(count)
+        if hasattr(m, "activate"):
+            m.activate_many([0, 1])
+            m.deactivate_many([count - 1])
+        return source, m, es
 
     @contextmanager
     def unchanged(self, m: Any) -> Iterator[None]:
         """Check that nothing can be seen of what happens to a manager in the `with` block."""
-        before = State(self.subject, m)
+        before = state_of(self.subject, m)
         yield
-        assert State(self.subject, m) == before
-
-    def check_rows(self, m: Any, es: EntityArray, expected: Sequence[int]) -> None:
-        """Check that row i is what row and sample expected[i] were, and can be found."""
-        assert len(m) == m.data.n == len(expected)
-        owners = es[list(expected)].tolist()
-        assert list(m) == owners
-        self.check_values(m, range(len(expected)), expected)
-        assert [self.owner(m, self.found(m, owner)) for owner in owners] == owners
+        assert state_of(self.subject, m) == before
 
     def check_values(self, m: Any, rows: Iterable[int], samples: Iterable[int]) -> None:
         """Check that rows hold those samples, in the columns and cell by cell."""
@@ -192,28 +184,14 @@ class Cases:
             refuses(error, named, setattr, m.data, field.name, both)
 
 
-class State:
-    """Everything that can be seen of a manager, to check that a failed call changed nothing."""
-
-    def __init__(self, subject: Subject, m: Any) -> None:
-        self.seen = (
-            m.version,
-            m.capacity,
-            m.data.n,
-            len(m),
-            list(m),
-            [self._used_cells(m, subject.column(m, f)) for f in subject.fields],
-            [owner in m for owner in m],
-            m.data.cold.row.tolist() if subject.indirect else [],
-        )
-
-    @staticmethod
-    def _used_cells(m: Any, column: Any) -> list[Any]:
-        """Return a column without holes: what is in those, copies need not have."""
-        return [column[row] for row in m.data._used_rows().tolist()]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and same(self.seen, other.seen)
+def state_of(subject: Subject, m: Any) -> str:
+    """Return all that can be seen of a manager, to check that a failed call changed nothing."""
+    used = m.data._used_rows().tolist()
+    columns = [subject.column(m, f) for f in subject.fields]
+    cells = [[column[row] for row in used] for column in columns]  # copies need not have holes
+    has = [owner in m for owner in m]
+    cold_rows = m.data.cold.row.tolist() if subject.indirect else []
+    return repr((m.version, m.capacity, m.data.n, len(m), list(m), cells, has, cold_rows))
 
 
 def sortable(fields: Iterable[Field]) -> list[Field]:
@@ -227,20 +205,6 @@ MOST = 256
 
 class ValueCases(Cases):
     """Values are stored as given, or refused with nothing changed."""
-
-    def test_what_is_left_out_takes_its_default(self, source: Any, m: Any) -> None:
-        self.add_one(source, m)
-        self.add(source, m, 2)
-        for row in range(3):
-            assert same(m.row(row), self.subject.read({}))
-
-    def test_one_row(self, source: Any, m: Any) -> None:
-        for k in range(3):
-            self.add_one(source, m, **self.subject.sample(k))
-        self.check_values(m, range(3), range(3))
-        for row in range(3):
-            assert type(m.row(row)) is self.subject.row
-            assert same(self.subject.one_row(m, row), m.row(row))
 
     def test_setters_write_one_cell(self) -> None:
         for field in self.subject.fields:
@@ -283,10 +247,10 @@ class ValueCases(Cases):
         source, m = self.new()
         m.reserve(64)
         self.add(source, m, min(m.capacity, MOST) if is_full else 2)
-        before = State(self.subject, m)
+        before = state_of(self.subject, m)
         for field, value, error in self.subject.wrong():
             self.check_refused(source, m, field, value, error)
-            assert State(self.subject, m) == before
+            assert state_of(self.subject, m) == before
 
     def test_tags_name_columns(self) -> None:
         _, m, _ = self.filled(2)
@@ -307,32 +271,16 @@ class StructureCases(Cases):
         _, m, es = self.filled(3)
         for row in (3, 63, 64, -1, -3, NIL, 2**31, 2**63, 2**64, -(2**70)):
             self.check_unused(m, row)
-        self.check_rows(m, es, [0, 1, 2])
-
-    def one_change_of_each_kind(self, source: Any, m: Any) -> list[Callable[[], object]]:
-        """Return what any manager of two rows or more takes; first those that add rows."""
-        rows: list[int] = m.data._used_rows().tolist()
-        calls = [
-            ("destroy", rows[0]),
-            ("destroy", rows[-1]),
-            ("destroy_many", [rows[0], rows[-1]]),
-            ("sort", np.arange(m.data.n) * 3 % 5),
-            ("activate", rows[-1]),
-            ("deactivate", rows[0]),
-            ("activate_many", rows[1:3]),
-            ("deactivate_many", rows[:2]),
-        ]
-        by_name = [
-            partial(getattr(m, name), argument) for name, argument in calls if hasattr(m, name)
-        ]
-        return [partial(self.add_one, source, m), partial(self.add, source, m, 2), *by_name]
+        assert len(m) == m.data.n == 3
+        assert list(m) == es.tolist()
+        self.check_values(m, range(3), range(3))
 
     def rows_by_key(self, m: Any) -> dict[tuple[int, ...], Any]:
         """Return the values of all rows, each of which is found by its entity and its id."""
         rows = {}
         for row in m.data._used_rows().tolist():
-            key = (self.owner(m, row), *([m.id_of(row)] if hasattr(m, "id_of") else []))
-            assert self.found(m, key[0]) == row
+            key = (self.subject.key(m, row), *([m.id_of(row)] if hasattr(m, "id_of") else []))
+            assert self.subject.find(m, key[0]) == row
             assert len(key) == 1 or m.resolve(key[1]) == row
             rows[key] = m.row(row)
         return rows
@@ -342,16 +290,13 @@ class StructureCases(Cases):
 
     def test_rows_outlast_changes(self) -> None:
         """Change some rows in two ways, then add some: the rest are found as they were."""
-        kinds = range(len(self.one_change_of_each_kind(*self.filled(6)[:2])))
+        kinds = range(len(self.changes(*self.filled(6)[:2])))
         for pair in product(kinds, repeat=2):
-            source, m, _ = self.filled(6)
-            if hasattr(m, "activate"):
-                m.activate_many([1, 4])
-                m.deactivate_many([2])
+            source, m, _ = self.divided(6)
             for kind in (*pair, 0, 1):
                 before, count = self.rows_by_key(m), len(m)
                 self.check_searches(m)
-                self.one_change_of_each_kind(source, m)[kind]()
+                self.changes(source, m)[kind]()
                 after = self.rows_by_key(m)
                 remaining = before.keys() & after.keys()
                 assert len(remaining) == min(count, len(m))
@@ -359,19 +304,19 @@ class StructureCases(Cases):
                 self.check_searches(m)
 
     def test_locked(self) -> None:
-        source, m, _ = self.filled(3)
+        source, m, _ = self.divided(3)
         with self.unchanged(m), m.locked():
             for call in self.structural_calls(source, m):
                 refuses(StructureLockedError, f"{self.subject.label}Manager", call)
         m.destroy(0)
 
     def test_what_fails_halfway_breaks_the_manager(self) -> None:
-        for change in self.changes():
-            source, m, es = self.filled(3)
-            data = m.data
+        for kind in range(len(self.changes(*self.filled(3)[:2]))):
+            source, m, es = self.divided(3)
+            data, change = m.data, self.changes(source, m)[kind]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(type(m.data), "_version", INTERRUPTED, raising=False)
-                refuses(ZeroDivisionError, change, source, m)
+                refuses(ZeroDivisionError, change)
             assert repr(m) == f"<broken {self.subject.label}Manager>"
             assert isinstance(m, self.subject.manager)
             calls: list[tuple[Any, ...]] = [(len, m), (contains, m, es[0]), (iter, m)]
@@ -385,7 +330,7 @@ class StructureCases(Cases):
 def check_fields(subject: Subject, infos: Any) -> None:
     """Check what a component says of its fields, and the defaults of its row class."""
     assert type(infos) is tuple
-    fields = {field.name: field for field in subject.every}
+    fields = {field.name: field for field in subject.seen + subject.unique}
     assert tuple(info.name for info in infos) == subject.row._fields
     assert sorted(info.name for info in infos) == sorted(fields)
     for info in infos:
@@ -446,7 +391,8 @@ class MemoryCases(Cases):
     def test_layout_is_what_the_schema_says(self) -> None:
         check_layout(self.subject.manager.LAYOUT, self.subject.columns)
 
-    def test_columns_follow_each_other(self, source: Any, m: Any) -> None:
+    def test_columns_follow_each_other(self) -> None:
+        source, m = self.new()
         assert m.capacity == m.data.allocated == self.subject.capacity
         check_columns(m.data, m.LAYOUT, m.capacity)
         self.add(source, m, 3)
@@ -458,8 +404,8 @@ class MemoryCases(Cases):
         for k in range(2 * LINE + 1):
             rows.append(self.add_one(source, m, **self.subject.sample(k)))
         self.check_values(m, rows, range(2 * LINE + 1))
-        owners = [self.owner(m, row) for row in rows]
-        assert [self.found(m, owner) for owner in owners] == rows
+        owners = [self.subject.key(m, row) for row in rows]
+        assert [self.subject.find(m, owner) for owner in owners] == rows
 
 
 class CommonCases(MemoryCases, ReflectionCases, StructureCases, ValueCases):

@@ -67,7 +67,7 @@ class ReleaseRules(ManagerStateMachine):
     def note(self, rows: Any) -> None:
         """Note rows as they can be read when they are about to go."""
         m = self.manager
-        shown = [(row, self.owner_of(row), repr(m.row(row))) for row in rows.tolist()]
+        shown = [(row, self.subject.key(m, row), repr(m.row(row))) for row in rows.tolist()]
         self.seen.append(shown)
 
     def leaving(self, rows: list[int]) -> None:

@@ -148,7 +148,8 @@ class DrawnWorld:
             share = 0.2 if name in self._excluded else 0.9
             owners = rng.permutation(new[rng.random(len(new)) < share])
         if component.is_chunked:
-            self.world.archetypes.add_many(owners, getattr(_package(type(self.world)), name))
+            package = sys.modules[type(self.world).__module__.rpartition(".")[0]]
+            self.world.archetypes.add_many(owners, getattr(package, name))
             return
         if component.has_many:
             owners = np.concatenate([owners, owners[::3]])
@@ -298,11 +299,6 @@ class DrawnWorld:
             manager = self.manager(target)
             pool.append(np.asarray(manager.id_of_many(rows_of(manager)), np.uint64))
         return np.concatenate(pool)
-
-
-def _package(kind: Any) -> Any:
-    """Return the generated package of a class."""
-    return sys.modules[kind.__module__.rpartition(".")[0]]
 
 
 def put_column(manager: Any, field: str, cells: NDArray[Any]) -> None:

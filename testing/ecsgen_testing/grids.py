@@ -105,7 +105,7 @@ class OccupantCases(Cases):
             return
         setattr(m.data, name, [FIRST] * most + [0])
         refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
-        source.destroy(self.owner(m, 0))  # its row may stay
+        source.destroy(self.subject.key(m, 0))  # its row may stay
         self.add_one(source, m, **{name: FIRST})
         refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
         setattr(m.data, name, getattr(m.data, name).copy())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from .state_machine import SEARCH
-from .subject import (
-    COPIES,
-    Subject,
-    WorldTests,
-    handles_with,
-    same,
-    skipped_if_full,
-)
+from .subject import COPIES, Subject, WorldTests, check_objects, handles_with, same, skipped_if_full
 
 MANY = 60
 """No rule adds entities or rows beyond these."""
@@ -39,10 +33,16 @@ class GroupRules(WorldTests, RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.patches = ExitStack()
+        for subject in self.members.values():
+            self.patches.enter_context(subject.filled())
         self.w = self.world()
         self.k = 0
         self.rows: dict[str, dict[int, int]] = {module: {} for module in self.members}
         """By member and entity: which sample its row is."""
+
+    def teardown(self) -> None:
+        self.patches.close()
 
     def grouped(self, w: Any) -> Any:
         group = getattr(w, self.group)
@@ -77,13 +77,8 @@ class GroupRules(WorldTests, RuleBasedStateMachine):
             part = getattr(group, module)
             assert part.n == group.n
             assert rows_of[: group.n] == group.entity.tolist() == part.entity.tolist()
-            self.check_objects(getattr(w, module).data)
+            check_objects(getattr(w, module).data)
         assert set(group.entity.tolist()) == common
-
-    def check_objects(self, data: Any) -> None:
-        """Check that rows that are not in use hold no objects: these would never end."""
-        for name in data.OBJECTS:
-            assert set(getattr(data, name)[data.n :].tolist()) <= {None}
 
     @initialize()
     def begin(self) -> None:

@@ -225,7 +225,7 @@ class ChildrenRules(HierarchyRules):
         owner = data.draw(st.sampled_from(self.creatable()))
         values, parent = data.draw(self.subject.some_values), self.draw_parent(data)
         parent_row = self.where()[parent]
-        create = partial(self.create_one, owner, parent=parent_row, **values)
+        create = partial(self.subject.create, self.manager, owner, parent=parent_row, **values)
         self.arrive_below([parent], [owner], [values], lambda: [create()])
 
     @precondition(lambda self: self.used())
@@ -238,7 +238,8 @@ class ChildrenRules(HierarchyRules):
         rows = [self.shifted(values, k) for k in range(count)]
         columns = self.columns(rows, rows_to_array=False)
         parent_rows = numbers[0] if for_all else numbers
-        create = partial(self.create_all, owners, parents=parent_rows, **columns)
+        of_parents = partial(self.subject.create_many, parents=parent_rows, **columns)
+        create = partial(of_parents, self.manager, owners)
         self.arrive_below(parents * count if for_all else parents, owners, rows, create)
 
 

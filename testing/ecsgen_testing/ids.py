@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis.stateful import invariant, rule
 
 from .common_cases import Cases
 from .state_machine import ManagerStateMachine, Record
-from .subject import need, refuses
+from .subject import refuses
 
 
 class StableIdsRules(ManagerStateMachine):
@@ -104,31 +105,12 @@ class DirectIdsCases(Cases):
 class UnownedRules(ManagerStateMachine):
     """Instances come and are known by their id."""
 
-    def made(self) -> Any:
-        return self.subject.made()
-
-    def owner_of(self, row: int) -> int:
-        return int(self.manager.id_of(row))
-
-    def creatable(self) -> list[int]:
-        return [0]
-
-    def new_owners(self, count: int) -> list[int]:
-        return [0] * count
-
-    def create_one(self, owner: int, /, **values: Any) -> int:
-        return int(self.manager.create(**values))
-
-    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
-        create = self.manager.create_many
-        ids: list[int] = create(len(owners), table, **columns).tolist()
-        return ids
-
-    def found(self, records: list[Record], known: list[int]) -> list[int]:
-        for record, id in zip(records, known, strict=True):
-            record.owner = id
-        rows: list[int] = self.manager.resolve_many(known).tolist()
-        return rows
+    def arrive(
+        self, owners: Sequence[int], rows: Sequence[dict[str, Any]], create: Callable[[], list[int]]
+    ) -> None:
+        super().arrive(owners, rows, create)
+        for row, record in enumerate(map(self.at, self.used())):
+            record.owner = record.owner or int(self.manager.id_of(row))
 
     @invariant()
     def ids_are_the_way_back(self) -> None:
@@ -139,23 +121,6 @@ class UnownedRules(ManagerStateMachine):
 
 class UnownedCases(Cases):
     """Creation in return for ids."""
-
-    def new(self, room: int = 0) -> tuple[None, Any]:
-        need(self.subject, room)
-        return None, self.subject.made()
-
-    def add_one(self, source: None, m: Any, /, **values: Any) -> int:
-        return int(m.resolve(m.create(**values)))
-
-    def add(self, source: None, m: Any, count: int, /, **columns: Any) -> list[int]:
-        rows: list[int] = m.resolve_many(m.create_many(count, **columns)).tolist()
-        return rows
-
-    def owner(self, m: Any, row: int) -> int:
-        return int(m.id_of(row))
-
-    def found(self, m: Any, owner: int) -> int:
-        return int(m.resolve(owner))
 
     def test_creation_returns_ids(self, m: Any) -> None:
         for name in ("entity", "lookup", "remove", "ensure", "gc"):

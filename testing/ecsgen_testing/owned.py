@@ -23,7 +23,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from .common_cases import Cases
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
-from .subject import Field, create_or_skip, handles_with, need, refuses
+from .subject import Field, handles_with, refuses
 
 
 class OwnedRules(ManagerStateMachine):
@@ -40,6 +40,7 @@ class OwnedRules(ManagerStateMachine):
         super().__init__()
 
     def teardown(self) -> None:
+        super().teardown()
         self.reuse.close()
 
     def made(self) -> Any:
@@ -48,9 +49,6 @@ class OwnedRules(ManagerStateMachine):
     def copied(self, copied: Callable[[Any], Any]) -> Any:
         manager, self.entities = copied((self.manager, self.entities))
         return manager
-
-    def owner_of(self, row: int) -> int:
-        return int(self.manager.entity(row))
 
     def evicted(self, chosen: Sequence[int]) -> list[int]:
         """Return the rows that go because these entities have their owners' indices."""
@@ -69,18 +67,6 @@ class OwnedRules(ManagerStateMachine):
             return []
         self.alive += born
         return born
-
-    def create_one(self, owner: int, /, **values: Any) -> int:
-        return int(self.manager.create(owner, **values))
-
-    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
-        if table is not None:
-            table = {"entity": None, **table}  # as other tables have it
-        rows: list[int] = self.manager.create_many(owners, table, **columns).tolist()
-        return rows
-
-    def found(self, records: list[Record], known: list[int]) -> list[int]:
-        return known
 
     def displaced(self, records: Sequence[Record]) -> Sequence[int]:
         return self.evicted([record.owner for record in records])
@@ -170,15 +156,6 @@ class OwnedRules(ManagerStateMachine):
         for call in (m.create, m.ensure, lambda e: m.create_many([*self.alive, e])):
             refuses(StaleEntityError, call, entity)
 
-    @precondition(lambda self: len(self.creatable()) > 1 and self.subject.fields)
-    @rule(data=st.data())
-    def bad_values_are_refused(self, data: st.DataObject) -> None:
-        m, (first, second) = self.manager, self.creatable()[:2]
-        for field, value, error in self.subject.wrong():
-            refuses(error, m.create, first, **{field.name: value})
-            columns = {field.name: [field.sample(0), value]}
-            refuses(error, m.create_many, [first, second], **columns)
-
     @invariant()
     def owners_agree(self) -> None:
         owners = [record.owner if record else 0 for record in self.table]
@@ -208,25 +185,6 @@ class OwnedRules(ManagerStateMachine):
 class OwnedCases(Cases):
     """Entities and their rows."""
 
-    def new(self, room: int = 0) -> tuple[EntityManagerBase, Any]:
-        need(self.subject, room)
-        entities = self.subject.entities()
-        return entities, self.subject.made(entities)
-
-    def add_one(self, source: EntityManagerBase, m: Any, /, **values: Any) -> int:
-        (entity,) = create_or_skip(source, 1).tolist()
-        return int(m.create(entity, **values))
-
-    def add(self, source: EntityManagerBase, m: Any, count: int, /, **columns: Any) -> list[int]:
-        rows: list[int] = m.create_many(create_or_skip(source, count), **columns).tolist()
-        return rows
-
-    def owner(self, m: Any, row: int) -> int:
-        return int(m.entity(row))
-
-    def found(self, m: Any, owner: int) -> int:
-        return int(m.lookup(owner))
-
     def check_unused(self, m: Any, row: int) -> None:
         super().check_unused(m, row)
         refuses(StaleInstanceError, m.entity, row)
@@ -240,7 +198,7 @@ class OwnedCases(Cases):
 
     def test_a_dead_entity_is_the_first_error(self) -> None:
         entities, m = self.new()
-        alive, dead = create_or_skip(entities, 2).tolist()
+        alive, dead = self.owners(entities, 2).tolist()
         entities.destroy(dead)
         bad = {f.name: f.wrong()[0][0] for f in self.subject.fields if f.wrong()}
         with m.locked():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from math import isnan
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from .common_cases import sortable
-from .state_machine import MANY_ROWS, ManagerStateMachine, Record
+from .state_machine import MANY_ROWS, RING_SIZE, ManagerStateMachine, Record
 from .subject import Object, refuses, same
 
 
@@ -153,15 +152,10 @@ class PartitionRules(PackedRules):
     @precondition(lambda self: self.active and self.subject.whole)
     @rule(data=st.data(), for_all=st.booleans())
     def assign_active(self, data: st.DataObject, for_all: bool) -> None:
-        field = data.draw(st.sampled_from(self.subject.whole))
-        value, active = data.draw(field.values), self.manager.data.active
-        others = [field.sample(k) for k in range(1, self.active)]
-        values = [value] * self.active if for_all else [value, *others]
-        setattr(active, field.name, value if for_all else values)
-        for row, cell in enumerate(values):
-            self.at(row).values[field.name] = field.read(cell)
+        active = self.manager.data.active
+        field = self.assign(active, self.active, data, for_all)
         if not isinstance(field, Object):  # that is one object for all
-            wrong = field.array([value] * (self.active + 2))
+            wrong = field.array([field.sample(0)] * (self.active + 2))
             refuses(ValueError, field.name, setattr, active, field.name, wrong)
 
     @precondition(lambda self: self.active)
@@ -188,26 +182,16 @@ class PartitionRules(PackedRules):
                 assert same(getattr(active, column.name).tolist(), every)
 
 
-SIZE = 64
-"""Rings are that large in tests: full after a few rows, and no larger than any reserve."""
-
-
 class RingRules(PackedRules):
     """Rows have an age, which no move changes."""
 
     def __init__(self) -> None:
         self.ages: list[Record] = []  # the oldest first
-        self.room = ExitStack()
-        self.room.enter_context(self.subject.room_for(SIZE))
         super().__init__()
-
-    def teardown(self) -> None:
-        super().teardown()
-        self.room.close()
 
     def displaced(self, records: Sequence[Record]) -> Sequence[int]:
         removed = self.expanded(super().displaced(records))
-        over = max(0, len(self.table) - len(removed) + len(records) - SIZE)
+        over = max(0, len(self.table) - len(removed) + len(records) - RING_SIZE)
         others = [row for row in map(self.table.index, self.ages) if row not in removed]
         return [*removed, *others[:over]]
 
@@ -222,14 +206,14 @@ class RingRules(PackedRules):
             self.ages.remove(self.at(row))
 
     def rows_needed(self, owners: Sequence[int]) -> int:
-        return min(super().rows_needed(owners), SIZE)
+        return min(super().rows_needed(owners), RING_SIZE)
 
     def has_room(self, owners: Sequence[int]) -> bool:
-        return len(owners) <= SIZE and super().has_room(owners)
+        return len(owners) <= RING_SIZE and super().has_room(owners)
 
     @rule()
     def ring_is_filled(self) -> None:
-        missing = SIZE - len(self.table)
+        missing = RING_SIZE - len(self.table)
         self.create_rows([self.subject.sample(k) for k in range(missing)])
 
     @invariant()
@@ -237,4 +221,4 @@ class RingRules(PackedRules):
         rows = self.manager.by_age()
         assert rows.dtype == np.intp
         assert rows.tolist() == [self.table.index(record) for record in self.ages]
-        assert len(rows) <= SIZE
+        assert len(rows) <= RING_SIZE

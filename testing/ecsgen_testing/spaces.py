@@ -87,7 +87,7 @@ class SpatialCases(Cases):
             for radius in (0.5, 2, 30):
                 self.check(m, radius)
         if hasattr(source, "destroy_many"):
-            owners = [self.owner(m, row) for row in rows]
+            owners = [self.subject.key(m, row) for row in rows]
             source.destroy_many(owners[::3])
             self.check(m, 2)
         if hasattr(m, "deactivate_many"):

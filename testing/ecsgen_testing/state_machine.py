@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from .row_proxies import Followed
-from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
+from .subject import Field, Subject, check_objects, refuses, same, through_pickle, through_snapshot
 
 EXAMPLES: Final = max(3, settings().max_examples // 10)
 SEARCH: Final = settings(
@@ -38,6 +38,9 @@ SETTINGS = settings(
 )
 MANY_ROWS = 150
 """No rule adds rows beyond these."""
+
+RING_SIZE = 64
+"""Rings are that large in machines: full after a few rows, and no larger than any reserve."""
 
 FORMS: Final = ("one for all", "list", "array", "table")
 """How columns are given to `create_many`."""
@@ -67,15 +70,21 @@ class ManagerStateMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.patches = ExitStack()
+        self.patches.enter_context(self.subject.room_for(RING_SIZE))
+        self.patches.enter_context(self.subject.filled())
         self.manager: Any = self.made()
         self.table: list[Record | None] = []  # by row; None is a hole
         self.version = 0
         self.proxies = Followed()
         self.watch()
 
+    def teardown(self) -> None:
+        self.patches.close()
+
     def made(self) -> Any:
         """Return a new manager."""
-        raise NotImplementedError
+        return self.subject.made()
 
     def copied(self, copied: Callable[[Any], Any]) -> Any:
         """Return a copy of the manager, and use the copy's entities from now on."""
@@ -83,7 +92,7 @@ class ManagerStateMachine(RuleBasedStateMachine):
 
     def creatable(self) -> list[int]:
         """Return the entities that may get an instance; 0 where instances have no owners."""
-        raise NotImplementedError
+        return [0]
 
     def choose_new(self, data: st.DataObject) -> list[int]:
         """Draw owners for new instances."""
@@ -91,23 +100,7 @@ class ManagerStateMachine(RuleBasedStateMachine):
 
     def new_owners(self, count: int) -> list[int]:
         """Return new owners, as many, or none where the handles are too small for them."""
-        raise NotImplementedError
-
-    def create_one(self, owner: int, /, **values: Any) -> int:
-        """Create an instance in the manager, and return by what that knows it."""
-        raise NotImplementedError
-
-    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
-        """Create several instances in the manager, and return by what that knows them."""
-        raise NotImplementedError
-
-    def found(self, records: list[Record], known: list[int]) -> list[int]:
-        """Return the rows that the manager has for new instances."""
-        raise NotImplementedError
-
-    def owner_of(self, row: int) -> int:
-        """Return the owner of a row by the manager."""
-        raise NotImplementedError
+        return [0] * count
 
     def watch(self) -> None:
         """Look at a new manager, made or loaded."""
@@ -223,7 +216,7 @@ class ManagerStateMachine(RuleBasedStateMachine):
         read = [self.subject.read(values)._asdict() for values in rows]
         records = [Record(*pair) for pair in zip(owners, read, strict=True)]
         expected = self.join(records)
-        assert self.found(records, create()) == expected
+        assert create() == expected
 
     def create_rows(self, rows: list[dict[str, Any]]) -> None:
         """Create many instances of some values, of new owners."""
@@ -232,12 +225,13 @@ class ManagerStateMachine(RuleBasedStateMachine):
     def all_arrive(self, owners: list[int], rows: list[dict[str, Any]]) -> None:
         """Create instances of the first values together, as many as there are owners."""
         columns = self.columns(rows[: len(owners)], rows_to_array=False)
-        create = partial(self.create_all, owners, **columns)
+        create = partial(self.subject.create_many, self.manager, owners, **columns)
         self.arrive(owners, rows[: len(owners)], create)
 
     def one_arrives(self, owner: int, values: dict[str, Any]) -> None:
         """Create one instance."""
-        self.arrive([owner], [values], lambda: [self.create_one(owner, **values)])
+        create = partial(self.subject.create, self.manager, owner, **values)
+        self.arrive([owner], [values], lambda: [create()])
 
     @precondition(lambda self: self.creatable())
     @rule(data=st.data())
@@ -250,7 +244,8 @@ class ManagerStateMachine(RuleBasedStateMachine):
         owners = self.choose_new(data)
         values = data.draw(self.subject.some_values)
         rows, table, named = self.given(values, len(owners), form)
-        self.arrive(owners, rows, partial(self.create_all, owners, table, **named))
+        create = partial(self.subject.create_many, self.manager, owners, table, **named)
+        self.arrive(owners, rows, create)
 
     @initialize(count=st.integers(0, 8))
     def first_rows_arrive(self, count: int) -> None:
@@ -302,13 +297,18 @@ class ManagerStateMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.used() and self.subject.whole)
     @rule(data=st.data(), for_all=st.booleans())
     def assign_column(self, data: st.DataObject, for_all: bool) -> None:
+        self.assign(self.manager.data, len(self.table), data, for_all)
+
+    def assign(self, holder: Any, count: int, data: st.DataObject, for_all: bool) -> Field:
+        """Write a column that holds the first rows; return which."""
         field = data.draw(st.sampled_from(self.subject.whole))
         value = data.draw(field.values)
-        others = [field.sample(k) for k in range(1, len(self.table))]
-        values = [value] * len(self.table) if for_all else [value, *others]
-        setattr(self.manager.data, field.name, value if for_all else values)
-        for row in self.used():
+        others = [field.sample(k) for k in range(1, count)]
+        values = [value] * count if for_all else [value, *others]
+        setattr(holder, field.name, value if for_all else values)
+        for row in (row for row in self.used() if row < count):
             self.at(row).values[field.name] = field.read(values[row])
+        return field
 
     @rule(make_copy=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
     def copy(self, make_copy: Any) -> None:
@@ -335,6 +335,10 @@ class ManagerStateMachine(RuleBasedStateMachine):
         assert list(m) == [record.owner for record in self.table if record]
 
     @invariant()
+    def objects_go_with_their_rows(self) -> None:
+        check_objects(self.manager.data)
+
+    @invariant()
     def columns_agree(self) -> None:
         used = self.used()
         for field in self.subject.fields:
@@ -348,6 +352,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
         m, used = self.manager, self.used()
         for row in {*used[:1], *used[-1:], *used[len(used) // 2 :][:1]}:
             record = self.at(row)
-            assert self.owner_of(row) == record.owner
+            assert self.subject.key(m, row) == record.owner
             assert same(m.row(row), self.subject.row(**record.values))
             assert same(self.subject.one_row(m, row), m.row(row))

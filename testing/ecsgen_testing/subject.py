@@ -8,20 +8,22 @@ import pickle
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from hashlib import sha256
+from itertools import islice
 from math import prod
 from typing import Any, ClassVar, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import CapacityError, StructureLockedError
+from ecsgen_runtime.base.errors import CapacityError
 from ecsgen_runtime.base.handles import EntityArray
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from ecsgen_runtime.tables.columns import used_rows
 from ecsgen_runtime.world.world_base import WorldBase
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -39,8 +41,10 @@ class Field:
     dtype: str
     elements: st.SearchStrategy[Any]
     """Any element of a value."""
-    refused: Refused
-    """Elements that raise, and what they raise."""
+    refused: Refused = ()
+    """Elements of the right type that raise, and what they raise."""
+    mistyped: tuple[Any, ...] = ()
+    """Elements of a wrong type."""
 
     def __init__(self, name: str, default: Any, shape: tuple[int, ...] = ()) -> None:
         self.name = name
@@ -62,10 +66,12 @@ class Field:
 
     def wrong(self) -> Refused:
         """Return values that no row may hold, and what they raise."""
+        refused: Refused = tuple((element, TypeError) for element in self.mistyped)
+        refused = self.refused + refused
         if not self.shape:
-            return self.refused
+            return refused
         rest = [self.element(i) for i in range(1, prod(self.shape))]
-        bad = tuple((self._shaped([x, *rest]), error) for x, error in self.refused)
+        bad = tuple((self._shaped([x, *rest]), error) for x, error in refused)
         longer = (*self.sample(0), self.sample(0)[0])
         return (*bad, (longer, ValueError))
 
@@ -111,16 +117,12 @@ class Field:
         return cells
 
 
-def _of_wrong_type(*values: Any) -> Refused:
-    return tuple((value, TypeError) for value in values)
-
-
 class Bool(Field):
     """Truth, and nothing that looks like it."""
 
     dtype = "bool"
     elements = st.booleans()
-    refused = _of_wrong_type(1, None, "True")
+    mistyped = (1, None, "True")
 
     def element(self, k: int) -> bool:
         return k % 2 == 0
@@ -129,36 +131,33 @@ class Bool(Field):
 class Int(Field):
     """Integers of `i8` to `u64`."""
 
+    mistyped = (1.0, True, "1", None)
+
     def __init__(self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, default, shape)
         bits = int(kind[1:])
         self.dtype = f"{kind[0]}{bits // 8}"
-        self.low = -(2 ** (bits - 1)) if kind[0] == "i" else 0
-        self.high = self.low + 2**bits - 1
+        self.low: int = -(2 ** (bits - 1)) if kind[0] == "i" else 0
+        self.high: int = self.low + 2**bits - 1
         self.elements = st.integers(self.low, self.high)
-        self.refused = (
-            (self.low - 1, OverflowError),
-            (self.high + 1, OverflowError),
-            *_of_wrong_type(1.0, True, "1", None),
-        )
+        self.refused = ((self.low - 1, OverflowError), (self.high + 1, OverflowError))
 
     def element(self, k: int) -> int:
-        step = k // 2 % 100
+        step = k // 2 % ((self.high - self.low + 1) // 2)
         return self.low + step if k % 2 else self.high - step
 
 
 class Float(Field):
     """Real numbers of 32 or 64 bits."""
 
+    mistyped = (True, "1", None, 1j)
+
     def __init__(self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, default, shape)
         self.dtype = f"f{int(kind[1:]) // 8}"
         self.elements = st.floats() if kind == "f64" else st.floats(width=32)
-        self.refused = (
-            (10**400, OverflowError),
-            (-(2.0**128) if kind == "f32" else -(2**1024), OverflowError),
-            *_of_wrong_type(True, "1", None, 1j),
-        )
+        too_low = -(2.0**128) if kind == "f32" else -(2**1024)
+        self.refused = ((10**400, OverflowError), (too_low, OverflowError))
 
     def element(self, k: int) -> float:
         return k + 0.1
@@ -174,7 +173,8 @@ class Handle(Field):
 
     dtype = "u8"
     elements = st.integers(0, 2**64 - 1)
-    refused = ((-1, OverflowError), (2**64, OverflowError), *_of_wrong_type(1.0, True, None))
+    refused = ((-1, OverflowError), (2**64, OverflowError))
+    mistyped = (1.0, True, None)
 
     def element(self, k: int) -> int:
         return (1 << 32) + k
@@ -182,6 +182,8 @@ class Handle(Field):
 
 class Enum(Field):
     """Members of an enum, or any combination of flags."""
+
+    mistyped = (1.0, True, None)
 
     def __init__(
         self,
@@ -201,12 +203,7 @@ class Enum(Field):
             outside = 1 << highest.bit_length()
             self.members += [self.members[0] | self.members[-1], enum(0)]
         self.elements = st.sampled_from(self.members)
-        self.refused = (
-            (outside, ValueError),
-            (-1, ValueError),
-            ("?", ValueError),
-            *_of_wrong_type(1.0, True, None),
-        )
+        self.refused = tuple((value, ValueError) for value in (outside, -1, "?"))
 
     def element(self, k: int) -> Any:
         return self.members[k % len(self.members)]
@@ -218,6 +215,8 @@ class Enum(Field):
 class Text(Field):
     """Text of at most `size` bytes of UTF-8."""
 
+    mistyped = (b"x", 1, None)
+
     def __init__(self, name: str, default: str, size: int) -> None:
         super().__init__(name, default)
         self.size = size
@@ -226,13 +225,8 @@ class Text(Field):
         seven_bits = st.characters(min_codepoint=1, max_codepoint=127)
         short = st.text(letters, max_size=size // 4)
         self.elements = st.text(seven_bits, max_size=size) | short
-        self.refused = (
-            ("x" * (size + 1), ValueError),
-            ("é" * (size // 2 + 1), ValueError),
-            ("\0", ValueError),
-            ("\ud800", ValueError),
-            *_of_wrong_type(b"x", 1, None),
-        )
+        wrong = ("x" * (size + 1), "é" * (size // 2 + 1), "\0", "\ud800")
+        self.refused = tuple((value, ValueError) for value in wrong)
 
     def element(self, k: int) -> str:
         return str(k)[: self.size]
@@ -244,15 +238,18 @@ class Text(Field):
 class Bytes(Field):
     """At most `size` bytes; what is shorter is padded with zeros."""
 
+    mistyped = ("x", 1, None)
+
     def __init__(self, name: str, default: bytes, size: int) -> None:
         super().__init__(name, default)
         self.size = size
         self.dtype = f"S{size}"
         self.elements = st.binary(max_size=size)
-        self.refused = ((b"x" * (size + 1), ValueError), *_of_wrong_type("x", 1, None))
+        self.refused = ((b"x" * (size + 1), ValueError),)
 
     def element(self, k: int) -> bytes:
-        return bytes([k % 256])
+        number: int = k % 256**self.size
+        return number.to_bytes(self.size, "little").rstrip(b"\0")
 
     def read_element(self, value: bytes) -> bytes:
         return value.ljust(self.size, b"\0")
@@ -266,6 +263,7 @@ class _Time(Field):
 
     kind: str
     scalar: Any
+    mistyped = (1, 1.0, True, b"2024-01-01")
 
     def __init__(self, name: str, default: Any, unit: str) -> None:
         super().__init__(name, default)
@@ -275,11 +273,7 @@ class _Time(Field):
         self.elements = st.just(self.scalar("NaT", unit)) | ticks
         finer = self.scalar(1, "ps")
         too_far = self.scalar(2**62, "D" if self.kind == "m" else "h")
-        self.refused = (
-            (finer, ValueError),
-            (too_far, OverflowError),
-            *_of_wrong_type(1, 1.0, True, b"2024-01-01"),
-        )
+        self.refused = ((finer, ValueError), (too_far, OverflowError))
 
     def element(self, k: int) -> Any:
         return self.scalar(k, self.unit)
@@ -314,7 +308,6 @@ class Object(Field):
 
     dtype = "O"
     elements = st.none() | st.integers(-2, 2) | st.text(max_size=2)
-    refused = ()
 
     def is_default(self, value: Any) -> bool:
         return value is None
@@ -362,9 +355,9 @@ COPIES: tuple[Callable[[Any], Any], ...] = (deepcopy, through_pickle)
 CODECS = {"*": (pickle.dumps, pickle.loads)}
 
 
-def loaded(world: Any) -> Any:
+def loaded(world: Any, **options: Any) -> Any:
     """Return a world made of what another one saved."""
-    return type(world).load(world.to_bytes(codecs=CODECS), codecs=CODECS)
+    return type(world).load(world.to_bytes(codecs=CODECS), codecs=CODECS, **options)
 
 
 def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
@@ -386,6 +379,19 @@ def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
     if hasattr(other, "_link_group"):
         other._link_group((), 0)  # the loaded world's
     return other if entities is None else (other, again.entities)
+
+
+_MOST = 100_000
+"""No more values of a unique field are tried."""
+
+
+def values_of(field: Field) -> Iterator[Any]:
+    """Yield values of a field, each once."""
+    known = set[Any]()
+    for value in map(field.element, range(_MOST)):
+        if (stored := field.stored(value)) not in known:
+            known.add(stored)
+            yield value
 
 
 @dataclass(frozen=True)
@@ -443,6 +449,9 @@ class Subject:
     """By field: what becomes of a row when the entity dies that it refers to."""
     knows_entities: bool = False
     """True if rows have no owners, and their manager takes the entity manager."""
+    unique: tuple[Field, ...] = ()
+    """Fields that are not among `fields`, of which no two rows have the same value. Where they are
+    `filled`, each new row gets values of its own, and shows defaults."""
 
     def made(self, *arguments: Any) -> Any:
         """Return a manager without rows, with entities if it needs some."""
@@ -450,9 +459,86 @@ class Subject:
             arguments = (self.entities(),)
         return self.manager(*arguments, *([self.grid()] if self.grid else []))
 
+    @property
+    def is_owned(self) -> bool:
+        """True if rows are known by their entities; others are by their ids."""
+        return hasattr(self.manager, "lookup")
+
+    def key(self, manager: Any, row: int) -> int:
+        """Return the entity of a row, or its id without owner: what it is known by."""
+        return int(manager.entity(row) if self.is_owned else manager.id_of(row))
+
+    def find(self, manager: Any, key: int) -> int:
+        """Return the row that is known by that, or NIL."""
+        return int(manager.lookup(key) if self.is_owned else manager.resolve(key))
+
+    def create(self, manager: Any, owner: int, /, **values: Any) -> int:
+        """Create an instance, and return its row; `owner` is 0 where there are none."""
+        if self.is_owned:
+            return int(manager.create(owner, **values))
+        return int(manager.resolve(manager.create(**values)))
+
+    def create_many(
+        self,
+        manager: Any,
+        owners: Sequence[int] | EntityArray,
+        table: Any = None,
+        /,
+        **columns: Any,
+    ) -> list[int]:
+        """Create an instance for each owner, and return their rows."""
+        if not self.is_owned:
+            rows = manager.resolve_many(manager.create_many(len(owners), table, **columns))
+        elif table is None:
+            rows = manager.create_many(owners, **columns)
+        else:
+            rows = manager.create_many(owners, {"entity": None, **table})  # as other tables have it
+        created: list[int] = rows.tolist()
+        return created
+
     def hidden(self) -> dict[str, Any]:
         """Return what a row shows of fields that tests do not look at."""
-        return {}
+        return {f.name: f.read(f.default) for f in self.unique}
+
+    @contextmanager
+    def filled(self) -> Iterator[None]:
+        """Fill the unique fields of new rows, inside the `with` block."""
+        if not self.unique:
+            yield
+            return
+        create, convert, row_of = self.manager.create, self.manager._convert, self.manager.row
+
+        def filled_create(m: Any, /, *args: Any, **values: Any) -> Any:
+            return create(m, *args, **{**values, **self._fresh(m, 1, values)})
+
+        def filled_convert(m: Any, rows: int, arguments: Mapping[str, Any]) -> Any:
+            return convert(m, rows, {**arguments, **self._fresh(m, rows, arguments, many=True)})
+
+        def shown_row(m: Any, row: int, /) -> Any:
+            return row_of(m, row)._replace(**self.hidden())
+
+        with (
+            patch.object(self.manager, "create", filled_create),
+            patch.object(self.manager, "_convert", filled_convert),
+            patch.object(self.manager, "row", shown_row),
+        ):
+            yield
+
+    def _fresh(
+        self, m: Any, rows: int, arguments: Mapping[str, Any], many: bool = False
+    ) -> dict[str, Any]:
+        """Return unique values that no row has, but of fields that are set to others than defaults,
+        passed on; skip the test where there are too few."""
+        fresh: dict[str, Any] = {}
+        for f in self.unique:
+            if repr(arguments.get(f.name, f.default)) != repr(f.default):
+                continue
+            held = set(getattr(m.data, f.name).tolist())
+            values = list(islice((v for v in values_of(f) if f.stored(v) not in held), rows))
+            if len(values) < rows:
+                pytest.skip(f"{f.name} has too few values for {rows} more rows")
+            fresh[f.name] = values if many else values[0]
+        return fresh
 
     @contextmanager
     def room_for(self, rows: int) -> Iterator[None]:
@@ -478,14 +564,9 @@ class Subject:
             yield
 
     @property
-    def every(self) -> tuple[Field, ...]:
-        """All fields, in any order."""
+    def seen(self) -> tuple[Field, ...]:
+        """All fields but the unique ones, in any order."""
         return self.fields + self.places + self.apart
-
-    @property
-    def takes_repeats(self) -> bool:
-        """True if several rows may have the same values, those of defaults, say."""
-        return True
 
     @property
     def whole(self) -> list[Field]:
@@ -529,8 +610,7 @@ class Subject:
 
     def read(self, values: Mapping[str, Any]) -> Any:
         """Return the row that reads back after it was created from some values."""
-        seen = self.fields + self.places + self.apart
-        read = {f.name: f.read(values.get(f.name, f.default)) for f in seen}
+        read = {f.name: f.read(values.get(f.name, f.default)) for f in self.seen}
         return self.row(**read, **self.hidden())
 
     def column(self, manager: Any, field: Field) -> list[Any]:
@@ -551,16 +631,8 @@ class Subject:
 
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
-        seen = self.fields + self.places + self.apart
-        cells = {f.name: getattr(manager, f.name)(row) for f in seen}
+        cells = {f.name: getattr(manager, f.name)(row) for f in self.seen}
         return self.row(**cells, **self.hidden())
-
-
-def need(subject: Subject, rows: int) -> None:
-    """Skip the test of a manager that can't have so many rows."""
-    if 0 < subject.reserve < rows:
-        reason = f"no more than {subject.reserve} rows are reserved, {rows} are needed"
-        pytest.skip(reason)
 
 
 def same(actual: object, expected: object) -> bool:
@@ -573,32 +645,12 @@ def raise_error(*_: object) -> None:
     raise ZeroDivisionError
 
 
-def lack(*_: Any, **named: Any) -> Any:
-    """Have no memory."""
-    raise MemoryError
-
-
-def reorder(holder: Any, order: Any) -> None:
-    """Change the order of a group or of a manager, if it has one of its own."""
-    if hasattr(holder, "reorder") and not hasattr(holder, "is_active"):
-        with suppress(StructureLockedError):  # a member of a group
-            holder.reorder(order)
-
-
-def shuffle(w: Any, names: Iterable[str]) -> None:
-    """Reorder a world's managers or groups differently, where they have an order."""
-    for seed, name in enumerate(names):
-        holder = getattr(w, name)
-        if hasattr(holder, "reorder"):
-            count = holder.data.n if hasattr(holder, "data") else holder.n
-            reorder(holder, np.random.default_rng(seed).permutation(count))
-
-
-def deaths(manager: EntityManagerBase) -> list[list[int]]:
-    """Return a list that gets the entities of each despawn from now on."""
-    died: list[list[int]] = []
-    manager.on_destroy(lambda removed: died.append(removed.tolist()))
-    return died
+def check_objects(data: Any) -> None:
+    """Check that rows that are not in use hold no objects: these would never end."""
+    for rows in [data, data.cold] if hasattr(data, "cold") else [data]:
+        for name in rows.OBJECTS:
+            unused = np.delete(getattr(rows, name), used_rows(rows))
+            assert all(thing is None for thing in unused.tolist())
 
 
 @contextmanager
@@ -623,12 +675,6 @@ def refuses(
         call(*rest, **named)
 
 
-def create_or_skip(manager: EntityManagerBase, count: int) -> EntityArray:
-    """Return new entities; skip the test where the handles have too few indices for it."""
-    with skipped_if_full():
-        return manager.create_many(count)
-
-
 class WorldTests:
     """Tests of a world."""
 
@@ -643,9 +689,18 @@ class WorldTests:
         """Return what entities can have, by the name that a spawn has for it."""
         raise NotImplementedError
 
-    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
+    def check_samples(self, w: Any, module: str, es: Iterable[int], ks: Iterable[int]) -> None:
         """Check that entities have those samples of a component."""
-        raise NotImplementedError
+        subject = self.components()[module]
+        for e, k in zip(es, ks, strict=True):
+            assert same(w.get(int(e), subject.row), subject.expected(k))
+
+    def with_required(self, modules: Iterable[str]) -> set[str]:
+        """Return components and those that come along with them."""
+        required = getattr(self.world, "_REQUIRED", {})
+        subjects = self.components()
+        rows = {row for module in modules for row in required.get(subjects[module].row, ())}
+        return {*modules, *(m for m, subject in subjects.items() if subject.row in rows)}
 
     def each(self) -> Iterator[tuple[str, Subject, Any]]:
         """Yield each component with a world of its own."""
@@ -672,12 +727,6 @@ class UnlimitedWorldTests(WorldTests):
         """Return what a spawn takes to give an entity every component."""
         return {module: {} for module in self.subjects}
 
-    def with_required(self, modules: Iterable[str]) -> set[str]:
-        """Return components and those that come along with them."""
-        required = getattr(self.world(), "_REQUIRED", {})  # of a class, or of what makes a world
-        rows = {row for module in modules for row in required.get(self.subjects[module].row, ())}
-        return {*modules, *(m for m, subject in self.subjects.items() if subject.row in rows)}
-
     def populate(self, w: Any, count: int, modules: Iterable[str]) -> EntityArray:
         """Spawn entities with samples of some components."""
         columns = {module: self.subjects[module].samples(count) for module in modules}
@@ -685,16 +734,11 @@ class UnlimitedWorldTests(WorldTests):
             es: EntityArray = w.spawn(count, **columns)
         return es
 
-    def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
-        manager, subject = getattr(w, module), self.subjects[module]
-        for row, k in zip(manager.require_many(es), ks, strict=True):
-            assert same(manager.row(row), subject.expected(k))
-
-    def setup_method(self) -> None:
-        """Give rings so much room that no row evicts another."""
-        self.room = ExitStack()
-        for subject in (*self.components().values(), *self.unowned.values()):
-            self.room.enter_context(subject.room_for(MANY))
-
-    def teardown_method(self) -> None:
-        self.room.close()
+    @pytest.fixture(autouse=True)
+    def plenty_of_room(self) -> Iterator[None]:
+        """Give rings so much room that no row evicts another, and fill unique fields."""
+        with ExitStack() as room:
+            for subject in (*self.subjects.values(), *self.unowned.values()):
+                room.enter_context(subject.room_for(MANY))
+                room.enter_context(subject.filled())
+            yield

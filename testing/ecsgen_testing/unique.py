@@ -1,16 +1,10 @@
-"""Fields of which no two rows have the same value.
-
-Other tests know nothing of them: there each new row gets values of its own, and shows defaults.
-"""
+"""Fields of which no two rows have the same value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
 from itertools import islice
-from types import FunctionType
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -20,161 +14,13 @@ from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from .common_cases import Cases, State
+from .common_cases import Cases, state_of
 from .state_machine import ManagerStateMachine, Record
-from .subject import (
-    Bool,
-    Bytes,
-    Datetime,
-    Enum,
-    Field,
-    Float,
-    Int,
-    Subject,
-    Text,
-    Timedelta,
-    refuses,
-    same,
-)
-
-_MANAGER_CLASSES: dict[Any, Any] = {}
-"""By a manager's class: the same with values of its own for each row."""
-_MOST = 100_000
-
-
-def values_of(field: Field) -> Iterator[Any]:
-    """Yield values of a field, each once."""
-    match field:
-        case Bool():
-            yield from (False, True)
-        case Enum():
-            yield from sorted({int(member): member for member in field.members})
-        case Int():
-            yield from range(field.low, min(field.high, field.low + _MOST) + 1)
-        case Float():
-            yield from map(float, range(_MOST))
-        case Text():
-            yield from map(str, range(min(_MOST, 10**field.size)))
-        case Bytes():
-            size = field.size
-            numbers = range(min(_MOST, 256**size))
-            yield from (number.to_bytes(size, "big") for number in numbers)
-        case Datetime() | Timedelta():
-            yield from map(field.element, range(_MOST))
-        case _:
-            yield from range(1, _MOST)
-
-
-class _Filled:
-    """Methods that are put into a subclass of a manager, so that rows which are given no unique
-    values have some."""
-
-    subject: Any
-    plain: Any
-    data: Any
-
-    def create(self, /, *args: Any, **values: Any) -> Any:
-        arguments = {**values, **self._fresh(1, self._given(values))}
-        return self.plain.create(self, *args, **arguments)
-
-    def row(self, row: int, /) -> Any:
-        values = self.plain.row(self, row)
-        return values._replace(**self.subject.hidden())
-
-    def _convert(self, rows: int, arguments: Mapping[str, Any]) -> Any:
-        filled = {**arguments, **self._fresh(rows, self._given(arguments), many=True)}
-        return self.plain._convert(self, rows, filled)
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _unfilled, (self.plain,), self.__getstate__()
-
-    def _given(self, values: Mapping[str, Any]) -> set[str]:
-        """Return the names of unique values that are not just defaults, passed on."""
-        return {
-            field.name
-            for field in self.subject.unique
-            if field.name in values and repr(values[field.name]) != repr(field.default)
-        }
-
-    def _fresh(self, rows: int, names: set[str], many: bool = False) -> dict[str, Any]:
-        """Return values that no row has; skip the test where there are too few."""
-        fresh: dict[str, Any] = {}
-        for field in self.subject.unique:
-            if field.name in names:
-                continue
-            held = set(getattr(self.data, field.name).tolist())
-            free = (v for v in values_of(field) if field.stored(v) not in held)
-            values = list(islice(free, rows))
-            if len(values) < rows:
-                pytest.skip(f"{field.name} has too few values for {rows} more rows")
-            fresh[field.name] = values if many else values[0]
-        return fresh
-
-
-def _unfilled(kind: type) -> Any:
-    """Return a manager to be loaded."""
-    manager_class = _MANAGER_CLASSES[kind]
-    return manager_class.__new__(manager_class)
-
-
-def _as_of(module: str, method: FunctionType) -> FunctionType:
-    """Return a method of another module: warnings name who called it, as without it."""
-    names = {**method.__globals__, "__name__": module}
-    held = method.__defaults__, method.__closure__
-    copy = FunctionType(method.__code__, names, method.__name__, *held)
-    copy.__kwdefaults__ = method.__kwdefaults__
-    return copy
-
-
-@dataclass(frozen=True)
-class UniqueSubject(Subject):
-    """A manager with unique fields, which are not among its `fields`."""
-
-    unique: tuple[Field, ...] = ()
-
-    def __post_init__(self) -> None:
-        plain = self.manager
-        body = {"__slots__": (), "__module__": plain.__module__, "subject": self}
-        body["plain"] = plain
-        filled = type(plain.__name__, (plain,), body)
-        for name, method in vars(_Filled).items():
-            if isinstance(method, FunctionType):
-                # A class of one's own may not have these.
-                setattr(filled, name, _as_of(plain.__module__, method))
-        _MANAGER_CLASSES[plain] = filled
-        object.__setattr__(self, "manager", filled)
-
-    @property
-    def every(self) -> tuple[Field, ...]:
-        return super().every + self.unique
-
-    @property
-    def takes_repeats(self) -> bool:
-        return False
-
-    def hidden(self) -> dict[str, Any]:
-        return super().hidden() | {f.name: f.read(f.default) for f in self.unique}
-
-
-def filled_world(world: Any, *subjects: Mapping[str, Subject]) -> Callable[[], Any]:
-    """Return what makes a world whose managers are those of the subjects."""
-    every = {name: s for mapping in subjects for name, s in mapping.items()}
-    return partial(_world, world, every)
-
-
-def _world(world: Any, subjects: Mapping[str, Subject]) -> Any:
-    filled = world()
-    for name, subject in subjects.items():
-        manager = getattr(filled, name)
-        if type(manager) is not subject.manager:
-            manager.__class__ = subject.manager
-    return filled
+from .subject import Field, refuses, same, values_of
 
 
 class UniqueRules(ManagerStateMachine):
     """Values stay with their rows, which are found by them."""
-
-    subject: ClassVar[UniqueSubject]
 
     def __init__(self) -> None:
         self.known: WeakKeyDictionary[Record, dict[str, Any]] = WeakKeyDictionary()
@@ -226,8 +72,6 @@ class UniqueRules(ManagerStateMachine):
 class UniqueCases(Cases):
     """Rows are found by their values, and no two have the same."""
 
-    subject: ClassVar[UniqueSubject]
-
     def three(self, field: Field) -> tuple[Any, Any, list[Any]]:
         """Return a manager with the first three values of a field, and others."""
         default = field.stored(field.default)  # which stands for nothing given
@@ -259,11 +103,11 @@ class UniqueCases(Cases):
         for field in self.subject.unique:
             source, m, values = self.three(field)
             writes = self.wrong_writes(source, m, field.name, values)
-            before = State(self.subject, m), self.state(m)
+            before = state_of(self.subject, m), self.state(m)
             for write in writes:
                 named = f"{self.subject.label}.{field.name}"
                 refuses(DuplicateValueError, named, write)
-                assert (State(self.subject, m), self.state(m)) == before
+                assert (state_of(self.subject, m), self.state(m)) == before
 
     def wrong_writes(
         self, source: Any, m: Any, name: str, values: list[Any]
@@ -280,7 +124,7 @@ class UniqueCases(Cases):
             lambda: setattr(m.data, name, new),
         ]
         if hasattr(m, "rows"):
-            proxy = m[self.owner(m, 1)]
+            proxy = m[self.subject.key(m, 1)]
             calls.append(lambda: setattr(proxy, name, first))
             calls.append(lambda: setattr([*m.rows()][1], name, first))
         if isinstance(source, EntityManagerBase):
@@ -310,7 +154,7 @@ class UniqueCases(Cases):
             setattr(m.data, name, [values[1], values[2], values[4]])
             assert find_many(values[:6]).tolist() == [NIL, 0, 1, NIL, 2, NIL]
             if hasattr(m, "rows"):
-                setattr(m[self.owner(m, 0)], name, values[6])
+                setattr(m[self.subject.key(m, 0)], name, values[6])
                 assert find_many(values[:7]).tolist()[1::5] == [NIL, 0]
             assert m.version == version
 

@@ -23,6 +23,7 @@ from .subject import (
     UnlimitedWorldTests,
     WorldTests,
     handles_with,
+    loaded,
     refuses,
     same,
     skipped_if_full,
@@ -175,15 +176,12 @@ class BundleCases(UnlimitedWorldTests):
 
 
 def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
-    """Return the components that allow equal values."""
-    return {m: s for m, s in subjects.items() if s.takes_repeats}
+    """Return the components of which rows may have the same values, those of defaults, say."""
+    return {m: s for m, s in subjects.items() if not s.unique}
 
 
 class SavingCases(UnlimitedWorldTests):
     """Worlds saved to bytes and loaded again."""
-
-    def loaded(self, source: Any, **options: Any) -> Any:
-        return type(self.world()).load(source, codecs=CODECS, **options)
 
     def filled(self) -> Any:
         """Return a world with a few rows of everything, some of which are removed again."""
@@ -214,7 +212,7 @@ class SavingCases(UnlimitedWorldTests):
         data = w.to_bytes(codecs=CODECS)
         with pytest.raises(StructureLockedError):
             w.entities.dispatch.run(w.to_bytes, codecs=CODECS)
-        again = self.loaded(data)
+        again = loaded(w)
         assert again.to_bytes(codecs=CODECS) == data
         assert again.turns == 3
         assert [*again.entities] == [*w.entities]
@@ -241,7 +239,7 @@ class SavingCases(UnlimitedWorldTests):
             es = w.spawn(8, **{module: {} for module in repeatable(self.subjects)})
         w.gc()
         w.destroy_many(es[:5])
-        again = self.loaded(w.to_bytes(codecs=CODECS), verify=verify)
+        again = loaded(w, verify=verify)
         for _ in range(3):
             assert again.gc() == w.gc()
             for module in repeatable(self.subjects):
@@ -256,7 +254,7 @@ class ShardCases(WorldTests):
 
     def test_each_component_goes_and_comes_back(self) -> None:
         for module, subject in repeatable(self.subjects).items():
-            home, other = self.new(0), self.new(1)
+            home, other = self.world(0), self.world(1)
             es = [home.entities.create() for _ in range(3)]
             for k, entity in enumerate(es):
                 getattr(home, module).create(entity, **subject.sample(k))
@@ -265,7 +263,7 @@ class ShardCases(WorldTests):
             assert there.tolist() == es[:2]
             assert home.entities.alive_many(es).tolist() == [False, False, True]
             assert other.entities.alive_many(es).tolist() == [True, True, False]
-            stays = module in type(self.world()).STAYS
+            stays = module in self.world.STAYS
             expected = [] if stays else before[:2]
             assert self.same(self.rows(other, module, es[:2]), expected)
             home.absorb(through_pickle(other.extract(there[::-1])))
@@ -275,7 +273,7 @@ class ShardCases(WorldTests):
 
     def test_rows_without_owners_keep_their_ids(self) -> None:
         for module, subject in repeatable(self.unowned).items():
-            home, other = self.new(0), self.new(1)
+            home, other = self.world(0), self.world(1)
             here, there = getattr(home, module), getattr(other, module)
             ids = [here.create(**subject.sample(k)) for k in range(3)]
             before = [here.row(here.resolve(id)) for id in ids]
@@ -284,9 +282,6 @@ class ShardCases(WorldTests):
             assert [id in here for id in ids] == [True, False, False]
             after = [there.row(there.resolve(id)) for id in ids[1:]]
             assert self.same(after, before[1:])
-
-    def new(self, shard: int) -> Any:
-        return type(self.world())(shard)
 
     def rows(self, world: Any, module: str, es: list[int]) -> list[Any]:
         manager = getattr(world, module)

@@ -30,7 +30,7 @@ from ecsgen_runtime.values.array_coercion import (
     find_first_duplicate,
 )
 from ecsgen_testing.entities import EntityRules
-from ecsgen_testing.subject import deaths, handles_with, raise_error, refuses
+from ecsgen_testing.subject import handles_with, raise_error, refuses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
@@ -59,6 +59,13 @@ def em(request: pytest.FixtureRequest) -> EntityManagerBase:
 def most(em: EntityManagerBase, count: int) -> int:
     """Return so many, or as many entities as there can be."""
     return min(count, int(em.HANDLE_LAYOUT.INDEX_COUNT))
+
+
+def deaths(manager: EntityManagerBase) -> list[list[int]]:
+    """Return a list that gets the entities of each despawn from now on."""
+    died: list[list[int]] = []
+    manager.on_destroy(lambda removed: died.append(removed.tolist()))
+    return died
 
 
 SETTINGS = settings(max_examples=examples(10), stateful_step_count=40, deadline=None)

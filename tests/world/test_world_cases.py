@@ -13,12 +13,16 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from ecsgen_testing.buffers import Thing
 from ecsgen_testing.seeded import draw_keys
 from ecsgen_testing.subject import CODECS, COPIES, loaded, refuses
 
 import generated as g
 from generated import Burning, Health, World
+
+
+class Thing:
+    """Something that can be watched."""
+
 
 BOTH: dict[str, Any] = {"position": {}, "velocity": {}}
 

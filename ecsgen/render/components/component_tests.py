@@ -66,12 +66,6 @@ class ComponentTests:
         return {name: here for name, here in names.items() if name != here}
 
     @property
-    def subject(self) -> str:
-        """Class of the subject under test."""
-        key = next(iter(self._guarded), "")
-        return f"{key}.{camel(key)}Subject" if key else "subject.Subject"
-
-    @property
     def _guarded(self) -> dict[str, list[Field]]:
         """Fields that only cases of their policies know, by the policies' keys."""
         fields_by_key: dict[str, list[Field]] = {}

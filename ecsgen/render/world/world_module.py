@@ -13,7 +13,6 @@ from ecsgen.model import BaseType, Component, Project, World
 from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
-from ecsgen.policies.unique import UNIQUE
 from ecsgen.render.components.chunk_code import required_line
 from ecsgen.render.components.step_code import indented
 from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_source
@@ -132,7 +131,6 @@ class WorldComponent(ComponentName):
     destroy: str
     has_manager: bool
     can_grow: bool
-    has_unique: bool  # a field is unique
     is_grid: bool  # its rows are cells
     on: str  # the module of the grid that its rows are on
     takes_entities: bool  # its manager is made with the manager of entities
@@ -148,7 +146,6 @@ class WorldComponent(ComponentName):
             component.destroy,
             component.name not in world.archetypes,
             not component.reserve,
-            UNIQUE.applies(component),
             component.grid is not None,
             "" if component.on is None else module_name(component.on.grid),
             component.owner == "entity" or component.knows_entities,
@@ -318,9 +315,9 @@ class BlockRenderer:
 
     In a feature's template, `it` is its subject."""
 
-    def __init__(self, parts: WorldContext, **variables: object) -> None:
+    def __init__(self, parts: WorldContext) -> None:
         world = replace(parts.world, name=add_placeholder(parts.world.name))
-        self.context: dict[str, Any] = {"parts": parts, "world": world, "step": self, **variables}
+        self.context: dict[str, Any] = {"parts": parts, "world": world, "step": self}
         self._templates = [
             template.make_module({**self.context, "it": subject})
             for name, subject in parts.features
