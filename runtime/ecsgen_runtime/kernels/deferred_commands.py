@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import starmap
 from math import prod
-from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -113,7 +112,7 @@ class DeferredCommands:
     spawn_batches: Sequence[SpawnBatch]
     counts: NDArray[np.int64]
     """Despawned entities, removed rows of each manager, spawns of each statement."""
-    handles: Mapping[str, NewbornHandles] = MappingProxyType({})
+    handles: Mapping[str, NewbornHandles]
     """Handles that were given out for spawns: of rows by their manager, of entities by ""."""
     _refusal: Exception | None
     """Why there is no room for all whose handles were given out."""
@@ -122,7 +121,7 @@ class DeferredCommands:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
         for manager in world.all_managers():
             raise_if_locked(manager)
-        self._world = world
+        self._world, self.handles = world, {}
         self._refusal = None
         self._added: list[AddedRows] = []
         self._have_no_rows = False

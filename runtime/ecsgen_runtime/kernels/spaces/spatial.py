@@ -234,11 +234,8 @@ def live_search_arguments(
 ) -> LiveSearchArguments:
     """Return arguments for a search among all rows of a manager, or raise ValueError."""
     n = manager.data.n
-    positions, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
-    numbers = np.arange(n)
-    if visible is not positions:
-        numbers = _numbers(manager, numbers)
-    return visible, numbers, NO_KEYS, NO_KEYS, reach, wrap
+    _, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
+    return visible, _numbers(manager, np.arange(n)), NO_KEYS, NO_KEYS, reach, wrap
 
 
 def join_live_search_arguments(
