@@ -12,7 +12,7 @@ from ecsgen.kernels.neighbour_aggregates import NeighbourScope, type_condition
 from ecsgen.kernels.parsing import KernelError, check_count, position_of
 from ecsgen.kernels.random_numbers import NoDraws
 from ecsgen.kernels.references import target_of_id
-from ecsgen.kernels.scope import ReferenceScope, Scope, make_silent_error
+from ecsgen.kernels.scope import ReferenceScope, Scope
 from ecsgen.model import Component
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
@@ -72,12 +72,9 @@ class GridFunctions:
         finally:
             scope.candidate = None
         position = tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)
-        scope.choices[name] = tree.Neighbourhood(
-            None, position, component.name, name, has_itself=True
-        )
-        return tree.NeighbourAggregate(
-            value.type, "choice", value, name, condition, (), position_of(node)
-        )
+        rows = tree.Neighbourhood(None, position, component.name, name, has_itself=True)
+        scope.choices[name], number = rows, position_of(node)
+        return tree.NeighbourAggregate(value.type, "choice", value, name, condition, (), number)
 
     def _component(self, node: ast.expr) -> Component:
         name, references = node.id if isinstance(node, ast.Name) else "", self.scope.reference_scope
@@ -90,8 +87,6 @@ class GridFunctions:
             message = f"rows of {quote(name)} cannot be referred to: it lives in archetypes"
             raise KernelError("E810", message, node)
         if name not in references.components:
-            if not references.home:
-                raise make_silent_error(node)
             message = f"a kernel of {quote(references.home)} cannot use rows of {quote(name)}"
             raise KernelError("E810", message, node, references.of_the_world)
         return references.components[name]

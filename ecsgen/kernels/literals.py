@@ -43,10 +43,8 @@ def resolve_literal(literal: Literal, type_: Type) -> Expression:
     """Return the literal as a value of a type. Raises E809 if it does not fit."""
     if literal.choice is not None:
         test, *numbers = literal.choice
-        shape = type_.of_shape(test.type.shape)
-        return Operation(
-            shape, "if", (test, *(resolve_literal(number, type_) for number in numbers))
-        )
+        values = (resolve_literal(number, type_) for number in numbers)
+        return Operation(type_.of_shape(test.type.shape), "if", (test, *values))
     value, scalar = literal.value, type_.scalar
     if not fits(value, scalar):
         shown = repr(value) if abs(value) < 10**20 or isinstance(value, float) else "the number"

@@ -139,9 +139,8 @@ class _Lowering:
                         for node in nodes
                     )
                     drawn = range_of_draws(expressions_of(None, step.body))
-                    self._out.append(
-                        statements.ForNeighbours(step.near, drawn, step.whom, needs_offset, body)
-                    )
+                    parts = step.near, drawn, step.whom, needs_offset, body
+                    self._out.append(statements.ForNeighbours(*parts))
                 case tree.WhileLoop():
                     self._while(step)
                 case tree.Jump():

@@ -334,9 +334,8 @@ def type_aggregate(
     none = None
     if (none_node := options.get("none")) is not None:  # of the row, not of a neighbour
         none = convert_for_target(infer(none_node), type_, none_node)
-    return tree.NeighbourAggregate(
-        type_, function, value, near.name, where, tuple(keys), number, weight, none
-    )
+    decides = where, tuple(keys), number, weight, none
+    return tree.NeighbourAggregate(type_, function, value, near.name, *decides)
 
 
 def _check_options(node: ast.Call, name: str, options: Mapping[str | None, ast.expr]) -> None:

@@ -152,9 +152,8 @@ class SourceText:
         if not isinstance(node, ast.expr | ast.stmt | ast.keyword):
             return self.mark
         start = self._index(node.lineno, node.col_offset)
-        end = self._index(
-            node.end_lineno or node.lineno, node.end_col_offset or node.col_offset + 1
-        )
+        last_column = node.end_col_offset or node.col_offset + 1
+        end = self._index(node.end_lineno or node.lineno, last_column)
         places = locate_characters(self.content, self.mark, diagnostics)
         line_end = self.content.find("\n", start) % (len(self.content) + 1)
         near = (*range(start, line_end), *range(start, -1, -1))

@@ -74,9 +74,8 @@ def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ..
 def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
     low, high = (_as_f64("uniform", operand, node) for operand in operands)
     bounds = [give_default_type(low), give_default_type(high)]
-    draw = tree.Draw(
-        Type("f64", common_shape("uniform", bounds, node)), "random", position_of(node)
-    )
+    type_ = Type("f64", common_shape("uniform", bounds, node))
+    draw = tree.Draw(type_, "random", position_of(node))
     width = apply_operation("*", [apply_operation("-", [high, low], node), draw], node)
     return apply_operation("+", [low, width], node)
 

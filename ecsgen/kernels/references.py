@@ -10,7 +10,7 @@ from typing import Final
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.parsing import KernelError, check_count
-from ecsgen.kernels.scope import SELF, Scope, make_silent_error
+from ecsgen.kernels.scope import SELF, Scope
 from ecsgen.model import Field
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import flat, ticks
@@ -118,10 +118,7 @@ class References:
             message = f"rows of {quote(name)} cannot be referred to: it lives in archetypes"
             raise KernelError("E810", message, node)
         self.check_known(name, node)
-        component = references.components.get(name)
-        if component is None:
-            raise make_silent_error(node)
-        if handle.type.kind == "entity" and component.owner == "none":
+        if handle.type.kind == "entity" and references.components[name].owner == "none":
             message = f"no entity has {quote(name)}, whose rows are unowned"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
 

@@ -334,9 +334,8 @@ class Scope:
             raise KernelError("E803", message, node, "reduce an element, or `norm`")
         reads = [f"{holder}.{text}" for text in program.reads]
         reads += [text for value in program.reduced for text in value.reads]
-        return tree.ReducedValue(
-            Type(reduction.scalar), f"{holder}.{name}", reads=tuple(dict.fromkeys(reads))
-        )
+        type_, all_reads = Type(reduction.scalar), tuple(dict.fromkeys(reads))
+        return tree.ReducedValue(type_, f"{holder}.{name}", reads=all_reads)
 
     def fields_of(self, owner: str) -> Iterable[Field]:
         """Return the fields of rows by their owner: a component, OWN or PARENT."""
@@ -359,9 +358,8 @@ class Scope:
         return (*self._values(), *settings, *self.components, *CONSTANTS, *sorted(near))
 
     def _values(self) -> Iterable[str]:
-        components = (
-            f"{name}.{value.name}" for name, c in self.components.items() for value in c.readable
-        )
+        known = self.components.items()
+        components = (f"{name}.{value.name}" for name, c in known for value in c.readable)
         return (*self.locals_, *self.arguments, *self.own_names, *components)
 
 

@@ -443,11 +443,9 @@ class StepChecker:
         value = self._checker.infer(step.value)
         if target is None or not isinstance(step, ast.AugAssign):
             return value
-        operator = operations.BINARY.get(type(step.op))
-        if operator is None:
-            raise unsupported(step.value, step.op)
         # The error of `x += y` belongs to y.
-        return self._checker.apply(operator, [target, value], step.value, step.op)
+        name, operands = operations.BINARY[type(step.op)], [target, value]
+        return self._checker.apply(name, operands, step.value, step.op)
 
     def _set_local(self, step: Assignment, node: ast.Name, text: str) -> tree.Step:
         scope, name = self._scope, node.id
@@ -552,8 +550,6 @@ def _what(expression: tree.Expression) -> str:
             return "a constant"
         case tree.Tick():
             return "the time, to which an entry of a schedule adds"
-        case tree.Element() | tree.Item():
-            return _what(expression.base)
         case tree.Argument(each=True):
             return "an argument: its values are only read"
     return "an argument: it is the same for every row"

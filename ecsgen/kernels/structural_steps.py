@@ -41,9 +41,8 @@ class CommandChecker:
         else:
             check_count(name, call, 1, 1)
             handle = self._checker.references.handle(call.args[0])
-            target = tree.Despawn(
-                handle, "" if handle.type.kind == "entity" else target_of_id(handle)
-            )
+            component = "" if handle.type.kind == "entity" else target_of_id(handle)
+            target = tree.Despawn(handle, component)
             self._refuse_cells(target.component, call.args[0])
         return tree.Step(target, self._where(call, name == "add"), (), text)
 
@@ -82,9 +81,8 @@ class CommandChecker:
         """Return an instance, with the defaults, of each component that some require."""
         references = self._scope.reference_scope
         required = required_by(names, references.components)
-        return [
-            tree.SpawnedInstance(name, ()) for name in required if name not in references.chunked
-        ]
+        managed = (name for name in required if name not in references.chunked)
+        return [tree.SpawnedInstance(name, ()) for name in managed]
 
     def _is_replacing(self, keyword: ast.keyword) -> bool:
         match keyword.value:
@@ -169,15 +167,14 @@ class CommandChecker:
 
     def _component(self, name: str, node: ast.expr, verb: str = "spawn") -> Component:
         references = self._scope.reference_scope
-        component = references.components.get(name)
         if name not in references.names:
             hint = did_you_mean(name, (*references.names, *self._scope.command_scope.bundles))
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
-        if component is None or name in references.chunked:
+        if name in references.chunked:
             message = f"{quote(name)} lives in archetypes: kernels cannot {verb} it"
             raise KernelError("E816", message, node)
         self._refuse_cells(name, node)
-        return component
+        return references.components[name]
 
     def _check_instances(
         self, instances: Mapping[str, tree.SpawnedInstance], call: ast.Call

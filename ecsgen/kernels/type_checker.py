@@ -133,10 +133,7 @@ class TypeChecker:
             raise
 
     def _unary(self, node: ast.UnaryOp) -> Operand:
-        name = operations.UNARY.get(type(node.op))
-        if name is None:
-            raise unsupported(node, node.op)
-        operand = self.infer(node.operand)
+        name, operand = operations.UNARY[type(node.op)], self.infer(node.operand)
         if name != "pos":
             return self.apply(name, [operand], node, node.op)
         if isinstance(operand, Literal):
@@ -144,11 +141,8 @@ class TypeChecker:
         return unify_operands("+", [operand, operand], node)[0]  # `+x` is x, but not for conditions
 
     def _binary(self, node: ast.BinOp) -> Operand:
-        name = operations.BINARY.get(type(node.op))
-        if name is None:
-            raise unsupported(node, node.op)
         operands = [self.infer(node.left), self.infer(node.right)]
-        return self.apply(name, operands, node, node.op)
+        return self.apply(operations.BINARY[type(node.op)], operands, node, node.op)
 
     def apply(
         self, name: str, operands: Sequence[Operand], node: ast.expr, operator: ast.AST

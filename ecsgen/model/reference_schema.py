@@ -195,9 +195,7 @@ def _bundle(bundle: model.Bundle, components: Mapping[str, model.Component]) -> 
         for name, component in components.items()
     }
     return {
-        member: {
-            name: json_default(value) for name, value in values.items() if name in seen[member]
-        }
+        member: {n: json_default(v) for n, v in values.items() if n in seen[member]}
         for member, values in bundle.members.items()
     }
 

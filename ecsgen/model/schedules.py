@@ -61,9 +61,8 @@ class ScheduledCall:
         references, then of neighbours, and by reductions."""
         effects = self.kernel.program.effects
         neighbours = map(self._named, effects.reads_neighbours)
-        return tuple(
-            dict.fromkeys((*effects.reads_referenced, *neighbours, *effects.reads_reduced))
-        )
+        fields = (*effects.reads_referenced, *neighbours, *effects.reads_reduced)
+        return tuple(dict.fromkeys(fields))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -208,11 +207,10 @@ def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
 def _on_its_own(kernel: Kernel) -> str:
     """Return the reason why a kernel shares no pass: it needs more than its own rows."""
     program = kernel.program
+    needs_others = bool(program.effects.referenced_components) or program.is_order_dependent
     reasons = {
         "reads parents": program.runs_by_level,
-        "depends on other rows": bool(
-            program.effects.referenced_components or program.is_order_dependent
-        ),
+        "depends on other rows": needs_others,
         "tells cells apart by their numbers": program.uses_cell_numbers,
         "takes a value for each row": bool(kernel.each),
         "has loops": program.has_loops,

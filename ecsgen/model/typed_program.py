@@ -56,14 +56,8 @@ class Effects:
     @property
     def fields(self) -> tuple[str, ...]:
         """All fields, of all kinds of effects."""
-        return (
-            *self.reads,
-            *self.writes,
-            *self.reads_referenced,
-            *self.reads_neighbours,
-            *self.reads_reduced,
-            *self.sends,
-        )
+        of_others = *self.reads_referenced, *self.reads_neighbours, *self.reads_reduced
+        return (*self.reads, *self.writes, *of_others, *self.sends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +129,8 @@ class Program:
     @property
     def whiles(self) -> tuple[tree.WhileLoop, ...]:
         """All `while` loops, as written."""
-        return tuple(
-            step for step in tree.walk_nested(self.steps) if isinstance(step, tree.WhileLoop)
-        )
+        steps = tree.walk_nested(self.steps)
+        return tuple(step for step in steps if isinstance(step, tree.WhileLoop))
 
     @property
     def nodes(self) -> Iterator[tree.Expression]:
@@ -147,9 +140,8 @@ class Program:
     @property
     def is_order_dependent(self) -> bool:
         """True if the result depends on the order in which rows run."""
-        return bool(
-            self.effects.sends or self.takes_turns or self.neighbourhoods or self.has_commands
-        )
+        meets_others = bool(self.effects.sends or self.neighbourhoods)
+        return meets_others or self.takes_turns or self.has_commands
 
     @property
     def sequential_reasons(self) -> tuple[str, ...]:

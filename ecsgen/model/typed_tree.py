@@ -392,9 +392,8 @@ class SpawnedInstance:
 
     def with_values(self, change: Callable[[Expression], Expression]) -> SpawnedInstance:
         """Return the instance with its values mapped by `change`."""
-        return SpawnedInstance(
-            self.component, tuple((name, change(value)) for name, value in self.values)
-        )
+        values = tuple((name, change(value)) for name, value in self.values)
+        return SpawnedInstance(self.component, values)
 
 
 SpawnKind = Literal["spawn", "add", "replace", "remove"]

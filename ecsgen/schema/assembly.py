@@ -42,9 +42,7 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     for draft in drafts.components:
         declared.setdefault(draft.name, draft)
     types = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
-    settings = (
-        build_settings(drafts.worlds[0], types) if drafts.worlds else ()
-    )  # E101 to E108, E524
+    settings = build_settings(drafts.worlds[0], types) if drafts.worlds else ()  # E10x, E524
     if drafts.worlds:
         types = with_settings(types, drafts.worlds[0], settings)
     built = [build_component(draft, declared, types) for draft in drafts.components]  # E1xx, E4xx

@@ -146,14 +146,11 @@ class BundleBuilder:
 
     def _all_values(self, members: Mapping[str, Mapping[str, Values]]) -> dict[str, _Cells]:
         """Return the values of each bundle, with those of bundles in it; reports E523."""
-        inner = {
-            name: [other for other in each if other in members] for name, each in members.items()
-        }
+        inner = {name: [n for n in each if n in members] for name, each in members.items()}
         cells = {name: _Cells() for name in members}
         for name in _inner_first(inner):
-            written = {
-                (c, field): v for c, fields in members[name].items() for field, v in fields.items()
-            }
+            listed = members[name].items()
+            written = {(c, field): v for c, fields in listed for field, v in fields.items()}
             inherited: dict[tuple[str, str], tuple[str, Default]] = {}
             for bundle in inner[name]:
                 for cell, value in cells[bundle].items():

@@ -100,9 +100,7 @@ def _fields(draft: Declaration[ComponentSpec]) -> tuple[str, _Names]:
 
 
 def _settings(draft: Declaration[WorldSpec], removed: Sequence[MarkedName]) -> tuple[str, _Names]:
-    former = [
-        (name.removeprefix(_SETTINGS), mark) for name, mark in removed if name.startswith(_SETTINGS)
-    ]
+    former = [(n.removeprefix(_SETTINGS), mark) for n, mark in removed if n.startswith(_SETTINGS)]
     names = _Names("setting", check_identifier, former)
     for name, spec in draft.spec.long_settings.items():
         path = ("settings", name)

@@ -41,14 +41,13 @@ def build_kernel(
     if name == "update":
         message = "a kernel named 'update' does not say what happens to the data"
         draft.report("H101", message, draft.key_mark(*path), hint="name it after what it does")
-    arguments = _arguments(draft, name, spec, fields, types)
     turns, turns_of = _turns(draft, name, spec)
     return Kernel(
         name=name,
         steps=(spec.steps,) if isinstance(spec.steps, str) else tuple(spec.steps),
         at_most=spec.at_most,
         doc=spec.doc,
-        args=arguments,
+        args=_arguments(draft, name, spec, fields, types),
         each=tuple(
             argument
             for argument, form in spec.args.items()

@@ -75,9 +75,8 @@ def type_kernel(
     if turn_count is not None:
         stream_field, drawn = stream_field or scope.identity, drawn or 1
     nears = (*nears, *scope.choices.values())
-    program = _program(
-        kernel, scope, where, steps, stream_field if drawn else None, nears, turn_key
-    )
+    stream_field = stream_field if drawn else None
+    program = _program(kernel, scope, where, steps, stream_field, nears, turn_key)
     program = replace(program, turn_count=turn_count)
     near_key.check_row_fields(kernel, program, scope.diagnostics)
     near_key.check_own_networks(kernel, program, context, scope.diagnostics)
@@ -152,9 +151,8 @@ def _program(
     effects = replace(effects, reads_reduced=reads_reduced)
     reads = tree.fields_in(*expressions)
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
-    tracked, uses_grids = grid_facts(
-        tree.actions_of(steps), expressions, nears, scope.reference_scope
-    )
+    actions, references = tree.actions_of(steps), scope.reference_scope
+    tracked, uses_grids = grid_facts(actions, expressions, nears, references)
     return Program(
         arguments=tuple(scope.arguments.values()),
         reduced=reduced,
@@ -460,9 +458,8 @@ class WorldScopes:
         component = self.components.get(over)
         unowned = over if component is not None and component.owner == "none" else ""
         bundles = {bundle.name: bundle.values for bundle in world.bundles}
-        hidden = {
-            f"{name}.{f.name}" for name, c in self.components.items() for f in c.indirect_fields
-        }
+        known = self.components.items()
+        hidden = {f"{name}.{field.name}" for name, c in known for field in c.indirect_fields}
         reported = self.invalid_names.items()
         wrong = {f"{name}.{field}" for name, invalid in reported for field in invalid.names}
         incomplete = frozenset(name for name, i in reported if i.may_have_more)
@@ -478,7 +475,7 @@ class WorldScopes:
             hidden=frozenset(hidden),
             invalid_names=frozenset(wrong) | self.types.wrong_names,
             incomplete_owners=incomplete | self.types.incomplete,
-            reductions={name: c.reductions for name, c in self.components.items()},
+            reductions={name: c.reductions for name, c in known},
             has_tick=True,
         )
 
@@ -492,9 +489,8 @@ class WorldScopes:
             name: why.replace("the kernel runs", "the column is") for name, why in absent
         }
         refusal = "tables cannot use references to other rows"
-        scope.reference_scope = replace(
-            scope.reference_scope, chunked=(), refusal=refusal, hint=_BY_A_KERNEL
-        )
+        references = replace(scope.reference_scope, refusal=refusal, hint=_BY_A_KERNEL)
+        scope.reference_scope = replace(references, chunked=())
         return type_reduction(column, scope)
 
 

@@ -228,7 +228,7 @@ class _NeighbourhoodBuilder:
             hidden = {*occupants, *((OFFSET, DISTANCE) if other_owner else ())}
             for value in component.readable:  # by what else follows the name of a neighbourhood
                 if value.name in hidden:
-                    _report(_what(value), value.name, self._mark, self._scope.diagnostics)
+                    _report_name(_what(value), value.name, self._mark, self._scope.diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
         if hood == "hex" and axes != 2:
@@ -389,9 +389,9 @@ def _check_names(
     diagnostics = scope.diagnostics
     for name in sorted(names):
         if name in scope.arguments:
-            _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
+            _report_name("argument", name, kernel.marks[f"args.{name}"], diagnostics)
         elif name in scope.own_names:
-            _report(_what(scope.own_names[name]), name, kernel.marks["near"], diagnostics)
+            _report_name(_what(scope.own_names[name]), name, kernel.marks["near"], diagnostics)
         else:
             continue
         scope.invalid_names |= {name}
@@ -407,7 +407,7 @@ def check_neighbour_names(assigned: Iterable[tuple[SourceText, ast.Name]], scope
     for text, name in assigned:
         if name.id in taken:
             if name.id not in scope.invalid_names:
-                _report("local", name.id, text.place(name, diagnostics), diagnostics)
+                _report_name("local", name.id, text.place(name, diagnostics), diagnostics)
             scope.invalid_names |= {name.id}
 
 
@@ -415,7 +415,7 @@ def _what(value: Field | DerivedValue) -> str:
     return "field" if isinstance(value, Field) else "derived value"
 
 
-def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
+def _report_name(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
     message = f"the {what} {quote(name)} has a name that kernels with 'near' use for neighbours"
     diagnostics.add("E103", message, mark)
 
@@ -441,7 +441,7 @@ def check_row_fields(kernel: Kernel, program: Program, diagnostics: Diagnostics)
     used |= {radius.name for radius in radii if isinstance(radius, tree.FieldValue)}
     for key in kernel.near if kernel.over else ():
         if key.name in used and key.name != tree.OTHER:
-            _report("field", key.name, key.marks[""], diagnostics)
+            _report_name("field", key.name, key.marks[""], diagnostics)
 
 
 def find_position_field(component: Component, owner: str) -> tree.FieldValue:

@@ -152,16 +152,15 @@ class _Check:
                 self._ghost_field(component, field, field_mark)
 
     def _can_be_ghost(self, component: Declaration[ComponentSpec], mark: Mark) -> bool:
-        before = len(self.draft.diagnostics)
+        before, chunked = len(self.draft.diagnostics), self.draft.spec.chunked
         check_owned(component, "the ghosts", mark)
         if component.spec.instances == "many":
             instances = format_key(component, "instances")
             why = f"it has {instances} ({component.key_mark('instances').place})"
             self._refuse(component.name, why, mark)
-        if component.name in self.draft.spec.chunked:
-            number = self.draft.spec.chunked.index(component.name)
-            chunk_mark = self.draft.value_mark("archetypes", "components", number)
-            why = f"it lives in archetypes since line {chunk_mark.line}"
+        if component.name in chunked:
+            path = ("archetypes", "components", chunked.index(component.name))
+            why = f"it lives in archetypes since line {self.draft.value_mark(*path).line}"
             self._refuse(component.name, why, mark)
         return len(self.draft.diagnostics) == before
 

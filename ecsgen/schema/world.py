@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import SETTINGS, Bundle, Kernel, Mark, Query, ScheduleEntry, Setting, World
@@ -113,6 +113,10 @@ def find_valid_sources(draft: Declaration[WorldSpec], components: Components) ->
     return frozenset((*read, *(components.keys() - {*spec.chunked})))
 
 
+_Member: TypeAlias = tuple[Declaration[ComponentSpec], Mark]
+"""A component, and the mark where it is named."""
+
+
 class _Builder:
     def __init__(self, draft: Declaration[WorldSpec], components: Components) -> None:
         self._draft = draft
@@ -166,25 +170,23 @@ class _Builder:
 
     def claim_names(self) -> None:
         """Claim the names of attributes of the world, and of members of its signature."""
-        spawning = frozenset(f"spawn_{name}" for name in self._draft.spec.bundles)
-        attributes = NameRegistry(self._draft.diagnostics)
-        signature = NameRegistry(self._draft.diagnostics)
+        draft, diagnostics = self._draft, self._draft.diagnostics
+        spawning = frozenset(f"spawn_{name}" for name in draft.spec.bundles)
+        attributes, signature = NameRegistry(diagnostics), NameRegistry(diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value_mark("component")
-            naming.check_module(name, mark, self._draft.diagnostics, {"worlds have": spawning})
+            naming.check_module(name, mark, diagnostics, {"worlds have": spawning})
             attributes.register(naming.module_name(name), what, mark)
             signature.register(naming.module_name(name), what, mark)
         taken = {**naming.WORLD_NAMES, "worlds have": naming.WORLD_NAMES["worlds have"] | spawning}
         for key, what in _NAMED.items():
-            for name in getattr(self._draft.spec, key):
-                mark = self._draft.key_mark(key, name)
-                if naming.check_member(
-                    name, what, mark, self._draft.diagnostics, taken=taken, lower=True
-                ):
+            for name in getattr(draft.spec, key):
+                mark = draft.key_mark(key, name)
+                if naming.check_member(name, what, mark, diagnostics, taken=taken, lower=True):
                     attributes.register(name, what, mark)
-        for name in self._draft.spec.bundles:
-            mark = self._draft.key_mark("bundles", name)
-            if naming.check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
+        for name in draft.spec.bundles:
+            mark = draft.key_mark("bundles", name)
+            if naming.check_identifier(name, "a bundle", mark, diagnostics, lower=True):
                 signature.register(name, "a bundle", mark)
 
     def queries(self) -> tuple[Query, ...]:
@@ -202,8 +204,8 @@ class _Builder:
             queries.append(Query(name=name, **clauses, chunked=chunked, marks=marks))
         return tuple(queries)
 
-    def _query_members(self, name: str) -> list[tuple[Declaration[ComponentSpec], Mark]]:
-        spec = self._draft.spec.queries[name]
+    def _query_members(self, name: str) -> list[_Member]:
+        spec, diagnostics = self._draft.spec.queries[name], self._draft.diagnostics
         members: dict[str, tuple[str, Declaration[ComponentSpec], Mark]] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
@@ -214,14 +216,10 @@ class _Builder:
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._draft.report("E509", message, mark)
                 if clause in _COLUMNS:
-                    naming.check_module(
-                        member.name, mark, self._draft.diagnostics, naming.QUERY_NAMES
-                    )
+                    naming.check_module(member.name, mark, diagnostics, naming.QUERY_NAMES)
         return [(c, mark) for _, c, mark in members.values() if c.spec.owner == "entity"]
 
-    def _check_mixed(
-        self, query: str, members: Sequence[tuple[Declaration[ComponentSpec], Mark]]
-    ) -> None:
+    def _check_mixed(self, query: str, members: Sequence[_Member]) -> None:
         """Report E512 at the first component that is not stored like the first of the query."""
         chunked = [each for each in members if each[0].name in self._chunked]
         managed = [each for each in members if each[0].name not in self._chunked]
@@ -241,7 +239,7 @@ class _Builder:
             path, where = ("groups", group), f"group {quote(group)}"
             for member, mark in self._resolve(names, where, path):
                 naming.check_module(member.name, mark, self._draft.diagnostics, naming.GROUP_NAMES)
-                self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
+                self._refuse((member, mark), _GROUP_FORBIDS, "E505", f"the {where}")
                 if member.name in taken:
                     first, first_mark = taken[member.name]
                     message = f"{quote(member.name)} is in the group {quote(first)} already"
@@ -253,7 +251,7 @@ class _Builder:
         grouped = {name for names in spec.groups.values() for name in names}
         path = ("archetypes", "components")
         for member, mark in self._resolve(spec.chunked, where, path):
-            self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
+            self._refuse((member, mark), _ARCHETYPE_FORBIDS, "E506", where)
             naming.check_module(member.name, mark, self._draft.diagnostics, naming.CHUNK_NAMES)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
@@ -264,14 +262,8 @@ class _Builder:
                     location = member.key_mark("fields", name, key).place
                     self._draft.report("E506", f"{message} ({location})", mark)
 
-    def _refuse(
-        self,
-        member: Declaration[ComponentSpec],
-        forbidden: Mapping[str, str],
-        code: str,
-        where: str,
-        mark: Mark,
-    ) -> None:
+    def _refuse(self, named: _Member, forbidden: Mapping[str, str], code: str, where: str) -> None:
+        member, mark = named
         for key, value in forbidden.items():
             if getattr(member.spec, key) == value if value else is_set(member.spec, key):
                 has = f"it has {format_key(member, key)} ({member.key_mark(key).place})"
@@ -301,11 +293,8 @@ class _Builder:
     def _has_error(self, source: str) -> bool:
         """Return True if a group or query may be meant whose name or content has an error."""
         for key in ("groups", "queries"):
-            names = self._draft.key_marks(key)
-            meant = [
-                name for name in names if naming.module_name(name) == naming.module_name(source)
-            ]
-            if any(name != naming.module_name(name) for name in meant):
+            names, plain = self._draft.key_marks(key), naming.module_name(source)
+            if any(naming.module_name(name) == plain != name for name in names):
                 return True
             if self._draft.is_incomplete(key) and not did_you_mean(source, names):
                 return True
