@@ -28,10 +28,9 @@ def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
         components.removed += [each for each in removed if not each[0].startswith(_SETTINGS)]
         settings.append(_settings(world, removed))
     for component in drafts.components:
-        mark = component.value_mark("component")
-        components.add(component, component.name, mark, component.spec.renamed_from)
+        components.add(component, component.name, component.spec.renamed_from)
     for enum in drafts.enums:
-        enums.add(enum, enum.name, enum.value_mark("enum"), enum.spec.renamed_from)
+        enums.add(enum, enum.name, enum.spec.renamed_from)
     return History(
         version=worlds[0].spec.version if worlds else 0,
         components=components.checked(diagnostics),
@@ -51,17 +50,11 @@ class _Names:
     present: list[MarkedName] = field(default_factory=list)
     former: list[tuple[str, MarkedName]] = field(default_factory=list)  # present name → former
 
-    def add(
-        self,
-        draft: Declaration[Any],
-        name: str,
-        mark: Mark,
-        former: Sequence[str],
-        *path: str | int,
-    ) -> None:
+    def add(self, draft: Declaration[Any], name: str, old: Sequence[str], *path: str | int) -> None:
         """Add the name of a document, or of the part at `path`, with its former names."""
+        mark = draft.key_mark(*path) if path else draft.value_mark(self.what)
         self.present.append((name, mark))
-        self.former += [(name, old) for old in _listed(draft, former, *path, "renamed_from")]
+        self.former += [(name, former) for former in _listed(draft, old, *path, "renamed_from")]
 
     def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
         """Return the present name for each former one; "" for removed ones."""
@@ -95,7 +88,7 @@ def _listed(draft: Declaration[Any], names: Sequence[str], *path: str | int) -> 
 def _fields(draft: Declaration[ComponentSpec]) -> tuple[str, _Names]:
     names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
     for name, spec in draft.spec.long_fields.items():
-        names.add(draft, name, draft.key_mark("fields", name), spec.renamed_from, "fields", name)
+        names.add(draft, name, spec.renamed_from, "fields", name)
     return draft.name, names
 
 
@@ -103,8 +96,7 @@ def _settings(draft: Declaration[WorldSpec], removed: Sequence[MarkedName]) -> t
     former = [(n.removeprefix(_SETTINGS), mark) for n, mark in removed if n.startswith(_SETTINGS)]
     names = _Names("setting", check_identifier, former)
     for name, spec in draft.spec.long_settings.items():
-        path = ("settings", name)
-        names.add(draft, name, draft.key_mark(*path), spec.renamed_from, *path)
+        names.add(draft, name, spec.renamed_from, "settings", name)
     return SETTINGS, names
 
 
@@ -112,7 +104,7 @@ def _members(draft: Declaration[EnumSpec]) -> tuple[str, _Names]:
     names = _Names("member", check_identifier, _listed(draft, draft.spec.removed, "removed"))
     for member in members_of(draft.spec):
         former = member.spec.renamed_from if member.spec else ()
-        names.add(draft, member.name, draft.key_mark(*member.path), former, *member.path)
+        names.add(draft, member.name, former, *member.path)
     return draft.name, names
 
 

@@ -450,7 +450,9 @@ class WorldScopes:
     def scope_over(self, over: str) -> Scope:
         """Return the scope of a kernel or table over a group, query or component."""
         world, query = self.world, self.world.query(over)
-        members, absent = _members(world, over, self.components)
+        names = world.members_of(over)
+        members = {name: self.components[name] for name in names if name in self.components}
+        others = self.components.keys() - {*names}
         no_references = no_commands = ""
         if query is not None and query.chunked:
             no_references = "kernels over chunks cannot use references to other rows"
@@ -463,13 +465,13 @@ class WorldScopes:
         reported = self.invalid_names.items()
         wrong = {f"{name}.{field}" for name, invalid in reported for field in invalid.names}
         incomplete = frozenset(name for name, i in reported if i.may_have_more)
-        names = self.types.components
+        rows = ReferenceScope(self.components, self.types.components, chunked=world.archetypes)
         return Scope(
-            ReferenceScope(self.components, names, chunked=world.archetypes, refusal=no_references),
+            replace(rows, refusal=no_references),
             CommandScope(unowned, bundles, no_commands),
             self.diagnostics,
             components=members,
-            absent=absent,
+            absent={name: _why_absent(name, over, query, self.components) for name in others},
             enums=self.types.sound_enums,
             settings=self.types.settings,
             hidden=frozenset(hidden),
@@ -549,17 +551,6 @@ def _typed_entry(names: WorldScopes, entry: ScheduleEntry, path: str) -> Schedul
     scope.takes_turns = True
     program = _program(kernel, scope, None, (step,), None, (), None)
     return entry._replace(assignment=replace(kernel, program=program))
-
-
-def _members(
-    world: World, over: str, components: Mapping[str, Component]
-) -> tuple[dict[str, Component], dict[str, str]]:
-    """Return the components whose rows a group, query or component has, and the reason why each
-    other component is absent."""
-    names, query = world.members_of(over), world.query(over)
-    others = components.keys() - set(names)
-    absent = {name: _why_absent(name, over, query, components) for name in others}
-    return {name: components[name] for name in names if name in components}, absent
 
 
 def _why_absent(

@@ -204,7 +204,9 @@ class Builder:
     def _build(self) -> None:
         while (event := self._next()) is not None:
             if type(event) is events.DocumentStartEvent:
-                self._check_directives(event)
+                if event.version not in (None, (1, 2)) or event.tags:
+                    mark = self._mark(event.start_mark, event.end_mark)
+                    self._add("E214", "only the directive '%YAML 1.2' is allowed", mark)
                 first = self._next()
                 start, end = first.start_mark, first.end_mark
                 node = self._node(first, 0)
@@ -302,11 +304,6 @@ class Builder:
             mark = Mark(mark.path, mark.line, mark.column, len(match[0]))
         self._add(code, message, mark)
 
-    def _check_directives(self, event: _Event) -> None:
-        if event.version not in (None, (1, 2)) or event.tags:
-            mark = self._mark(event.start_mark, event.end_mark)
-            self._add("E214", "only the directive '%YAML 1.2' is allowed", mark)
-
     def _mark(self, start: _Position, end: _Position) -> Mark:
         """Return the mark from start to end, or to the end of the first line."""
         line, column = start.line, start.column
@@ -374,8 +371,24 @@ _REFUSED: Final = re.compile(
 
 def read(file: Path, shown: str, diagnostics: Diagnostics) -> list[Node]:
     """Return the readable documents of one file, named `shown` in diagnostics."""
-    text = _read_text(file, shown, diagnostics)
-    return [] if text is None else parse(text, shown, diagnostics)
+    mark, data = Mark(shown, 0, 0, 0), b""
+    try:
+        data = read_regular_file(file, MAX_BYTES)
+        text = data.decode("utf-8")
+    except NotRegularFileError:
+        diagnostics.add("E201", "not a regular file", mark)
+    except TooLargeError:
+        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", mark)
+    except OSError as error:
+        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", mark)
+    except UnicodeDecodeError as error:
+        before = split_lines(data[: error.start].decode("utf-8").removeprefix("\ufeff"))
+        diagnostics.add_source(shown, data.decode("utf-8", "replace").removeprefix("\ufeff"))
+        message = f"the byte 0x{data[error.start]:02X} is not valid UTF-8"
+        diagnostics.add("E203", message, Mark(shown, len(before), len(before[-1]) + 1))
+    else:
+        return parse(text, shown, diagnostics)
+    return []
 
 
 def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False) -> list[Node]:
@@ -393,26 +406,3 @@ def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False)
         diagnostics.add("E204", message, mark, hint=hint)
         return []
     return Builder(text, path, diagnostics).documents(pure)
-
-
-def _read_text(file: Path, shown: str, diagnostics: Diagnostics) -> str | None:
-    mark = Mark(shown, 0, 0, 0)
-    try:
-        data = read_regular_file(file, MAX_BYTES)
-    except NotRegularFileError:
-        diagnostics.add("E201", "not a regular file", mark)
-        return None
-    except TooLargeError:
-        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", mark)
-        return None
-    except OSError as error:
-        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", mark)
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = split_lines(data[: error.start].decode("utf-8").removeprefix("\ufeff"))
-        diagnostics.add_source(shown, data.decode("utf-8", "replace").removeprefix("\ufeff"))
-        message = f"the byte 0x{data[error.start]:02X} is not valid UTF-8"
-        diagnostics.add("E203", message, Mark(shown, len(before), len(before[-1]) + 1))
-        return None
