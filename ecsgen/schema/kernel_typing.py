@@ -110,7 +110,9 @@ def _steps(
     )
     near_key.check_neighbour_names(assigned_names(parsed), scope)
     _check_locals(parsed, scope)
-    checker = StepChecker(scope, kernel.at_most, _why_no_loops(kernel, scope))
+    which = "that reads 'parent'" if _names_parent(kernel, scope) else "over chunks"
+    no_loops = f"a kernel {which} has no loops" if scope.reference_scope.refusal else ""
+    checker = StepChecker(scope, kernel.at_most, no_loops)
     steps, drawn = checker.steps(parsed, drawn)
     is_judged = len(parsed) == len(kernel.steps) and not checker.has_errors
     if is_judged and tree.OWN not in scope.incomplete_owners:
@@ -121,15 +123,6 @@ def _steps(
             message = f"{quote(kernel.name)} has 'at_most', and no 'while'"
             scope.diagnostics.add("E818", message, kernel.marks["at_most"], hint="leave it out")
     return steps, drawn
-
-
-def _why_no_loops(kernel: Kernel, scope: Scope) -> str:
-    """Return why a kernel has no loops; "" if it may have some."""
-    if scope.reference_scope.refusal:
-        if _names_parent(kernel, scope):
-            return "a kernel that reads 'parent' has no loops"
-        return "a kernel over chunks has no loops"
-    return ""
 
 
 def _program(
