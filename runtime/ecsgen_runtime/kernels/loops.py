@@ -59,5 +59,5 @@ def take_id(numbers: Any, free: Any, cells: Any) -> Any:
     numbers[0] = number + 1
     if number < numbers[2]:
         slot = free[numbers[1] + number]
-        return cells[slot] << _SLOT_BITS | slot
+        return int(cells[slot]) << _SLOT_BITS | int(slot)
     return numbers[4] << _SLOT_BITS | numbers[3] + number - numbers[2]
