@@ -18,7 +18,7 @@ _WRITER = """
 import sys
 import numpy as np
 from hashlib import sha256
-from ecsgen_runtime.base.atomic_files import replace_file
+from ecsgen_runtime.base.files import replace_file
 from ecsgen_runtime.snapshots.writing import FilePlan, single
 
 metadata = {"fingerprint": sha256(b"{}").hexdigest(), "schema": "{}", "state": "{}"}

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base import atomic_files
-from ecsgen_runtime.base.atomic_files import replace_file
+from ecsgen_runtime.base import files
 from ecsgen_runtime.base.errors import SnapshotError
-from ecsgen_runtime.base.file_locks import try_lock
+from ecsgen_runtime.base.files import replace_file, try_lock
 from ecsgen_runtime.snapshots import header as headers
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
 from ecsgen_runtime.snapshots.writing import FilePlan, Tensor, TensorGroup, single
@@ -706,7 +705,7 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
         return lock(handle)
 
     taken: list[Path] = []
-    monkeypatch.setattr(atomic_files, "try_lock", late)
+    monkeypatch.setattr(files, "try_lock", late)
     save(path, b"new")
     assert taken
     assert contents(path.parent) == {"town.snap": b"new"}
@@ -715,7 +714,7 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
 def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:
     script = (
         "import sys, time\n"
-        "from ecsgen_runtime.base.atomic_files import replace_file\n"
+        "from ecsgen_runtime.base.files import replace_file\n"
         "with replace_file(sys.argv[1]) as file:\n"
         "    file.write(b'half'); print(flush=True); time.sleep(60)\n"
     )

@@ -25,13 +25,9 @@ def saved_number_names(kind: type[Any]) -> tuple[str, ...]:
     )
 
 
-# CPython fits the machine code of a function to the types that it meets. A function
-# that twenty managers share meets twenty, and fits none: a lookup takes a third
-# longer.
-#
-# And the numbers of handles, which each package has for itself, are globals of such
-# methods.
-
+# CPython fits the machine code of a function to the types that it meets. A function that twenty
+# managers share meets twenty, and fits none: a lookup takes a third longer. And the numbers of
+# handles, which each package has for itself, are globals of such methods.
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _MARK = "_is_per_class"

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from numpy.typing import NDArray
 
 from ..arrow.arrow_export import BadCellError, element_kind
-from ..base.atomic_files import replace_file
-from ..base.file_locks import file_lock
+from ..base.files import file_lock, replace_file
 from ..values.interchange import require_pyarrow
 from ..values.iso_texts import iso_texts
 

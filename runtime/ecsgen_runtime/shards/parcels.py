@@ -299,7 +299,7 @@ class ParcelBase:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the parcel as a safetensors file, which replaces an old one atomically; OSError as
         for every file."""
-        from ..base.atomic_files import replace_file
+        from ..base.files import replace_file
 
         plan = self.plan()
         header_size = header_nbytes(plan)

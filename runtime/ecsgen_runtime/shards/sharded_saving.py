@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.atomic_files import replace_file
 from ..base.errors import SnapshotError
+from ..base.files import replace_file
 from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
 from ..snapshots.attributes import own_attributes

@@ -130,9 +130,8 @@ def _among(wanted: EntityArray, owners: EntityArray, known: EntityTable) -> Enti
     return near[np.isin(near, owners)]
 
 
-# A file that has passed makes a world that no call can make run astray, compiled
-# kernels included. All of it takes time in proportion to the file, links and what is
-# sorted times the logarithm.
+# A file that has passed makes a world that no call can make run astray, compiled kernels included.
+# All of it takes time in proportion to the file, links and what is sorted times the logarithm.
 
 
 def checked_documents(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +89,6 @@ class FieldMigration:
     def had(self, key: str) -> bool:
         """Return True if a policy with this key applied before."""
         return self.former is not None and bool(self.old.fields[self.former].get(key))
-
-    def refuse(self, why: str, row: int | None) -> NoReturn:
-        """Raise SnapshotError that names an old row."""
-        self.old.saved.refuse(why, f"{self.old.module}.{self.former or self.name}", row)
 
     @property
     def is_untouched(self) -> bool:
@@ -218,8 +214,7 @@ def tensors_of(name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str,
     }
 
 
-# A cell without a cold row is the old default; if that is another one now, its row
-# needs a cold row.
+# A cell without a cold row is the old default; if that is another one now, its row needs one.
 
 
 def cold_columns(

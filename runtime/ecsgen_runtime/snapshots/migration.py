@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-# Names are matched first, then it is found out which rows there are and where; links
-# and ids follow, fields come last. Columns in which nothing changes are the same
-# arrays.
+# Names are matched first, then it is found out which rows there are and where; links and ids
+# follow, fields come last. Columns in which nothing changes are the same arrays.
 
 _NOTES: Final = ("seed", "calls", "wrap", "shape")
 """The seed, the calls of kernels, which are known by their names, sizes of a space or grid."""
@@ -90,10 +89,8 @@ class _Migration:
         for name in self._docs:
             self._fields(name, plans[name], new_ids)
         self._state["groups"] = groups
-        if WORLD in names.saved.state:
-            self._state[WORLD] = names.saved.state[WORLD]
-        old = names.saved.state
-        self._state |= {key: old[key] for key in (ATTRIBUTES, ARRAYS, GENERATORS) if key in old}
+        old, keys = names.saved.state, (WORLD, ATTRIBUTES, ARRAYS, GENERATORS)
+        self._state |= {key: old[key] for key in keys if key in old}
         self._arrays |= {
             name: array for name, array in names.saved.arrays.items() if name.startswith(ATTRIBUTE)
         }

@@ -87,8 +87,7 @@ class PolicyMigration:
 
     def number(self, name: str) -> int:
         """Return one of the policy's numbers as it was."""
-        number: int = self.old.numbers.get(name, self.rules.numbers[name].at_first)
-        return number
+        return int(self.old.numbers.get(name, self.rules.numbers[name].at_first))
 
     def as_before(self) -> MigratedState:
         """Return what the policy had."""
@@ -258,7 +257,8 @@ def evolve_unique(field: FieldMigration, columns: Columns) -> None:
         row, earlier = map(plan.old_row, repeated)
         value = _shown(cells[repeated[0]], field.type.text)
         why = f"{value} is the value of row {earlier} too, and {field.name} is unique"
-        field.refuse(f"{why}; make them different in migrate=", row)
+        why += "; make them different in migrate="
+        field.old.refuse(why, field.former or field.name, row)
 
 
 def _shown(cell: Any, type_: str) -> str:

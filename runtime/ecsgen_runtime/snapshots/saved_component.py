@@ -61,8 +61,7 @@ class SavedComponent:
     @property
     def n(self) -> int:
         """Number of rows of its columns, holes among them."""
-        n: int = self.numbers["n"]
-        return n
+        return int(self.numbers["n"])
 
     @cached_property
     def owners(self) -> EntityArray:
@@ -142,8 +141,7 @@ class SavedComponent:
 
     def key(self, field: str) -> str:
         """Return under which name its cells are: another one if a caller has set them."""
-        key: str = self.fields[field].get("key", self.tensor(field))
-        return key
+        return str(self.fields[field].get("key", self.tensor(field)))
 
     def columns_of(self, field: str) -> list[StoredColumn]:
         """Return the columns that have a field: of a split one, one for each element."""

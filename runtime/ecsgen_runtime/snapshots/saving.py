@@ -12,8 +12,8 @@ from hashlib import sha256
 from importlib import resources
 from typing import Any, ClassVar, TypeVar
 
-from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
+from ..base.files import replace_file
 from ..base.provenance import Provenance, WorldState, package_provenance
 from ..entities.entity_manager import EntityManagerBase
 from ..managers.manager import BaseManager, Manager
@@ -21,7 +21,6 @@ from ..tables.columns import Rows, field_of
 from ..tables.placement import locked_error
 from . import serialisation
 from .attributes import encoded_attributes, load_attributes, saved_attributes, without_attributes
-from .chunk_serialisation import chunk_serialisers
 from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,
@@ -74,7 +73,7 @@ class WorldLoader:
                 self._load_manager(module, manager)
         except CapacityError as error:
             saved.refuse(str(error))
-        for chunked in chunk_serialisers(world):
+        for chunked in serialisation.chunk_serialisers(world):
             chunked.load(saved, self.codecs)
         for name in world.GROUPS:
             for member in getattr(world, name)._members.values():

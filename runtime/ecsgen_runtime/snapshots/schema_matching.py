@@ -74,14 +74,11 @@ class SchemaMatch:
     def _members(self, new: CellType, old: CellType) -> MemberNames:
         """Return the former members of an enum; those that the caller drops are removed."""
         start = f"{new.target}."
-        listed = self.renames.get("members", {}).items()
-        new_names: dict[str, str | None] = {
-            former.removeprefix(start): now or None
-            for former, now in listed
-            if former.startswith(start)
-        }
-        dropped = (name for name in old.members if start + name in self.drop)
-        return dict.fromkeys(dropped, None) | new_names
+        names: dict[str, str | None] = {n: None for n in old.members if start + n in self.drop}
+        for former, now in self.renames.get("members", {}).items():
+            if former.startswith(start):
+                names[former.removeprefix(start)] = now or None
+        return names
 
 
 def match_schemas(

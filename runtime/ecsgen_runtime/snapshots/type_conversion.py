@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 
 from .cell_types import HANDLES, NUMBERS, TEXTS, TIMES, CellType, as_times, bits, wrong_texts
 
-# Each rule takes an array and returns a new one, or raises BadRowError for the first
-# cell that does not fit.
-
 _MANTISSA: Final = {"f32": 24, "f64": 53}
-
 
 Cells: TypeAlias = NDArray[Any]
 
@@ -214,9 +210,8 @@ def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:
     raise BadRowError(row, f"{shown} {why}")
 
 
-# A rule converts whole arrays, exactly or not at all, and says beforehand what may
-# happen: nothing (""), that a value does not fit ("E902"), or that there is no rule
-# ("E903").
+# A rule converts whole arrays, exactly, or raises BadRowError for the first cell. It says before
+# what may happen: nothing (""), a value does not fit ("E902"), or there is no rule ("E903").
 
 MAY_NOT_FIT: Final = "E902"
 NO_RULE: Final = "E903"

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
-from ..base.file_locks import file_lock
+from ..base.files import file_lock
 from ..base.provenance import Provenance, differences
 from ..kernels.random_streams import call_key
 from .results import (
