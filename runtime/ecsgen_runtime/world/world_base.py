@@ -523,11 +523,8 @@ class WorldBase(DeferredDespawns):
 
     def _has_release_listeners(self, rows: Iterable[RowClass]) -> bool:
         """Return True if callbacks may run before all rows of a spawn exist."""
-        for row in rows:
-            manager = self._managers[row]
-            if manager.HAS_RELEASE_CALLBACKS and manager._has_release_listeners:
-                return True
-        return False
+        managers = [self._managers[row] for row in rows]
+        return any(m.HAS_RELEASE_CALLBACKS and m._has_release_listeners for m in managers)
 
     def rollback_spawn(
         self, entities: EntityArray, undo: Callable[[EntityArray], object] | None = None

@@ -428,11 +428,8 @@ def _owned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
-    """Archetypes with certain components, which the generated class names.
-
-    Matching archetypes are found once, and again after a new archetype. All rows are of alive
-    entities, for a row is removed with its entity.
-    """
+    """Archetypes with certain components, which the generated class names: found once, and again
+    after a new archetype. All rows are of alive entities, for a row is removed with its entity."""
 
     __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
 

@@ -396,11 +396,9 @@ install_accelerator(QueryJoin)
 
 
 class RowQuery(QueryBase[RowsT, RowT]):
-    """Alive entities with certain components, and their rows in the managers.
-
-    Joined on request, and again after a manager changed or an entity died: O(rows of the
-    smallest manager) per component, otherwise O(components).
-    """
+    """Alive entities with certain components, and their rows in the managers: joined on request,
+    and again after a manager changed or an entity died, in O(rows of the smallest manager) per
+    component, otherwise O(components)."""
 
     __slots__ = ("_columns", "_join")
 
