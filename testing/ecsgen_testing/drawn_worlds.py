@@ -65,7 +65,7 @@ class DrawnWorld:
         if any(isinstance(source, Kernel) and source.computes_passes for source in sources):
             self.numbers = _few_numbers
         self._is_in_step = bool(rng.random() < 0.4)
-        """True if entities have their rows in one order, and none of them dies."""
+        """True if entities have their rows in one order, and only the first of them die."""
         self.names = involved(schema, sources)
         queries = [schema.queries.get(source.over, {}) for source in sources]
         self._excluded = {name for query in queries for name in query.get("none", ())}
@@ -136,9 +136,12 @@ class DrawnWorld:
         for name in self.names:
             self._relate(name)
         self.draw_fields()
-        if not self._is_in_step and self.rng.random() < 0.5:
+        if self.rng.random() < 0.5:
             alive = self.entities[self.world.entities.alive_many(self.entities)]
-            self.world.entities.destroy_many(alive[self.rng.random(len(alive)) < 0.15])
+            dies = np.arange(len(alive)) < self.rng.integers(1, 4)
+            if not self._is_in_step:
+                dies = self.rng.random(len(alive)) < 0.15
+            self.world.entities.destroy_many(alive[dies])
 
     def _create(self, name: str, new: EntityArray) -> None:
         component, rng = self.schema.components[name], self.rng
