@@ -120,6 +120,9 @@ def test_it_runs_or_says_that_it_does_not(
     if hasattr(w, "patch"):
         w.patch.set_height(3, 7)
         assert w.patch.rows_of_height(7).tolist() == [3]
+    if hasattr(w.mote, "share"):
+        w.mote.share()
+        assert (w.mote.data.grains.sum(), abs(w.mote.data.grains).sum()) in ((0, 0), (0, 2))
     w.save(tmp_path / "dust.snap")
     loaded = (dust.World.load(tmp_path / "dust.snap"), pickle.loads(pickle.dumps(w)))
     next_one = w.spawn(1, mote={}).tolist()

@@ -16,6 +16,7 @@ from ecsgen_runtime.kernels.random_streams import (
     derive_stream_keys,
     draw_random,
     normal_into,
+    words_of_turns,
 )
 from ecsgen_testing.reference import random_words
 
@@ -302,4 +303,8 @@ def test_few_rows_draw_what_they_draw_among_many(count: int) -> None:
         draw_random(streams, 1, numbers, word, bits)
         words = RandomWords(keys, np.uint64(7), 2)
         drawn.append((numbers[:, :count].tolist(), [words[row] for row in range(count)]))
+        order = np.arange(count)[::-1]  # which packages of interface 5 give
+        in_turns = words_of_turns(keys, np.uint64(7), range(1, 2), order)
+        assert [*in_turns] == [(0, words[row][1]) for row in order.tolist()]
+        assert RandomWords(keys, np.uint64(7), 2, order) == {}
     assert drawn[0] == drawn[1]

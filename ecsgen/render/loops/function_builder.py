@@ -94,6 +94,8 @@ class FunctionBuilder:
         """True if the function uses all cores."""
         self.is_ordered = False
         """True if the function gets the order of the rows' turns."""
+        self.words_of_turns: tuple[str, str] | None = None
+        """Variable with the random words of a turn, and the parameter that yields them, if any."""
         self.key = reserve("key") if program.effects.draws and not is_plain else ""
         self.annotated: dict[str, None] = {}
         """Variables with an annotation already."""

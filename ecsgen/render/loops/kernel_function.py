@@ -288,9 +288,14 @@ class KernelFunction(FunctionBuilder):
     def _order(self, count: str) -> Order:
         """Return the order of a loop; `count`: number of its rows, if it gets no rows."""
         row, near, order = self.row, self.frozen_neighbours, self._order_name
-        heads, counter = [f"for {row} in {order}:"], self.index if self.turn == row else self.turn
+        counter, turn, turns = self.index if self.turn == row else self.turn, row, order
+        if self.words_of_turns is not None:
+            words_of_turn, words = self.words_of_turns
+            turn, turns = f"{row}, {words_of_turn}", f"zip({order}, {words}, strict=True)"
+        heads = [f"for {turn} in {turns}:"]
         if counter != row:
-            heads = [f"for {counter}, {row} in enumerate({order}):"]
+            turn = turn if turn == row else f"({turn})"
+            heads = [f"for {counter}, {turn} in enumerate({turns}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
             to_cell = near.next_cell_lines if self.is_parallel else near.locate_lines

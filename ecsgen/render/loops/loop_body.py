@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from typing import Final
 
 from ecsgen.kernels import statements as lowered
-from ecsgen.kernels.random_numbers import count_draws
+from ecsgen.kernels.random_numbers import range_of_draws
 from ecsgen.model import Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.element_values import ElementIndex, Value, is_mixing, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_aggregates import shared_aggregates
@@ -21,11 +21,13 @@ from ecsgen.render.loops.loop_messages import is_in_place, queued_messages
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil
 from ecsgen.render.loops.row_values import SETTINGS_ROW
-from ecsgen.render.loops.scalar_code import Code, Precedence, infix, number
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, number, spelled
 from ecsgen.render.text.quoting import comment_text
 
 _FIXED: Final = tree.ENTITY, tree.ID_SLOT, tree.CELL_ID
 """Fields that no kernel changes."""
+_OWN_CELLS: Final = "i64", "f64"
+"""Types of cells that plain loops write with numbers of Python's own."""
 
 
 class LoopBody(LoopControl):
@@ -107,7 +109,7 @@ class LoopBody(LoopControl):
                 self.row_key, self._who = self._pass_key(f"{builder.turn} + 1")
             return
         if builder.is_plain:
-            self.first.append(f"{key_of_row} = {self._row_words(stream)}")
+            self._write_row_words(stream)
             if in_loops:
                 keys = builder.parameter("row_keys", "Any", self._row_keys(stream))
                 self.first.append(f"{self._who} = int({keys}[{self.row_of(stream.owner)}])")
@@ -166,21 +168,24 @@ class LoopBody(LoopControl):
         sent = any(isinstance(step.target, tree.ReferencedField) for step in program.actions)
         return stream.name not in _FIXED and (sent or stream.text in program.effects.writes)
 
-    def _row_words(self, stream: tree.FieldValue) -> str:
-        """Return the expression for the row's random words. Plain Python draws the words of many
-        rows in advance, in the order of turns, unless the stream field may change."""
+    def _write_row_words(self, stream: tree.FieldValue) -> None:
+        """Give a row of a plain loop its random words. Those of many rows are drawn in advance, in
+        the order of turns if the loop has one, unless the stream field may change."""
         builder, program, source = self.builder, self.builder.program, self.builder.source
         may_change = self._may_change(stream)
-        in_order = builder.is_ordered and not may_change
-        picked = self._picked_keys(stream)
-        if in_order and source.is_world:
-            picked = source.cell_selection(stream.owner)
-        n_draws = str(count_draws(program.expressions))
-        arguments = [source.managers.keys(stream, picked), "_key", n_draws]
-        arguments += ["_order"] if in_order else []
-        arguments += ["size=1"] if may_change else []
-        words = builder.parameter("words", "RandomWords", f"RandomWords({', '.join(arguments)})")
-        return f"{words}[{builder.row if in_order else self.row_of(stream.owner)}]"
+        picked, drawn = self._picked_keys(stream), range_of_draws(program.expressions)
+        if builder.is_ordered and not may_change:
+            if source.is_world:
+                picked = source.cell_selection(stream.owner)
+            passed = f"{source.managers.keys(stream, picked)}, _key, {drawn}, _order"
+            kind = "Iterator[tuple[int, ...]]"
+            words = builder.parameter("words", kind, f"words_of_turns({passed})")
+            builder.words_of_turns = self.row_key, words
+            return
+        passed = f"{source.managers.keys(stream, picked)}, _key, {drawn.stop}"
+        passed += ", size=1" if may_change else ""
+        words = builder.parameter("words", "RandomWords", f"RandomWords({passed})")
+        self.first.append(f"{self.row_key} = {words}[{self.row_of(stream.owner)}]")
 
     def _picked_keys(self, stream: tree.FieldValue) -> str:
         data = self.builder.source.managers.data(stream.owner)
@@ -331,7 +336,7 @@ class LoopBody(LoopControl):
             if builder.is_plain:
                 builder.tables[table] = f"live_active_rows({manager})"
                 rows = builder.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
-                count, candidate = f"len({rows})", f"{rows}[{{}}]"
+                count, candidate = self._length_of(rows, module), f"{rows}[{{}}]"
             else:
                 builder.tables[table] = f"selectable_rows({manager})"
                 count = builder.parameter(f"{module}_count", "int", f"{table}[0]")
@@ -340,7 +345,7 @@ class LoopBody(LoopControl):
         else:
             builder.tables[table] = f"live_active_handles({manager})"
             living = builder.handles(f"{module}_living", table)
-            count, candidate = f"len({living})", f"{living}[{{}}]"
+            count, candidate = self._length_of(living, module), f"{living}[{{}}]"
         if goes_there and builder.is_plain and chosen.candidates == "empty":
             there = candidate.format(self.drawn_index(chosen.number, count))
             none = builder.zero(choice.to.type).text
@@ -362,6 +367,11 @@ class LoopBody(LoopControl):
         if row and self.lookups.knows_chosen_row(component.name):
             self.lookups.known_rows[there] = component.name, row
         return held
+
+    def _length_of(self, candidates: str, module: str) -> str:
+        """Return the number of candidates, counted before the loop where Python runs it."""
+        length = f"len({candidates})"
+        return self.builder.hoist(f"{module}_count", length) if self.builder.is_plain else length
 
     def drawn_index(self, number: int, count: str) -> str:
         """Return the expression for a random index below `count`, Python's own in plain loops."""
@@ -430,6 +440,10 @@ class LoopBody(LoopControl):
     def _read_field(self, read: lowered.ReadField) -> None:
         row = self._found_rows[read.field.row].text
         there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
+        own_cell = there.at(0).python_number if read.to.type.scalar in _OWN_CELLS else None
+        if own_cell and not read.field.items:
+            self._read_own(read, row, own_cell())
+            return
         default = there
         if row != SETTINGS_ROW:
             default = self._default(read.field.name, read.field.type, read.default)
@@ -448,6 +462,17 @@ class LoopBody(LoopControl):
                 self.store(self._part_at(default, position, read.to.type), target)
             with self.block("else"):
                 self.store(self._part_at(there, position, read.to.type), target)
+
+    def _read_own(self, read: lowered.ReadField, row: str, cell: str) -> None:
+        """Read a field as a number of Python's own."""
+        type_, name = read.to.type, self.names.allocate(f"their_{read.field.name}")
+        (number,) = read.default or (0,)  # settings are always there
+        default = spelled(float(number) if type_.is_float else number)
+        values = (uniform(type_, Code(text)) for text in (default, cell, name))
+        self._read(row, *values)
+        number_of_numpy = f"{SCALARS[type_.scalar].numpy}({name})"
+        code = Code(number_of_numpy, Precedence.CALL, python_number=lambda: name)
+        self.locals_[read.to.name] = uniform(type_, code)
 
     def _part_at(self, base: Value, position: str, type_: Type) -> Value:
         """Return the element of a value at a computed index."""
@@ -505,9 +530,10 @@ class LoopBody(LoopControl):
         if write.index:
             field = tree.Element(write.type, write.to, write.index)
         target = self.value(field)
-        there = self.own_number(field) if write.type.scalar == "f64" else ""
-        if there and (number := self.own_number(write.value)):
-            self.write(f"{there} = {number}")
+        is_own = write.type.scalar in _OWN_CELLS
+        if is_own and (numbers := self._all_own(self._own_result, (field, write.value))):
+            there, result = numbers
+            self._write_own(there(), write.type.scalar, result())
             return
         match write.value:
             case tree.Operation(type, sign, (left, right)) if (
@@ -528,12 +554,25 @@ class LoopBody(LoopControl):
 
     def _check_alive(self, identity: tree.FieldValue) -> None:
         """Check that the row's own entity is alive; messages of dead entities are dropped."""
-        owner, component = self.value(identity).at(0).text, identity.owner
-        managers = self.builder.source.managers
+        owner, managers = self.value(identity).at(0).text, self.builder.source.managers
         alive = self.lookups.alive(owner, is_owner=True)
-        if component and not managers.is_sharded:
-            alive = Code(self.lookups.owner_alive_test(component, owner))
+        if not managers.is_sharded:
+            alive = Code(self.lookups.owner_alive_test(identity.owner or managers.home, owner))
         self._alive_test = self.assign(alive, "is_heard").text
+
+    def _own_message(self, message: lowered.SendMessage, row: str) -> tuple[str, str] | None:
+        """Return the expressions for a cell that gets a message and for its new value, in numbers
+        of Python's own; None if there are none."""
+        is_of_cell = not (message.is_deferred or message.to.items or message.to.type.shape)
+        if not (is_of_cell and message.type.scalar in _OWN_CELLS and message.operator in "=+-*"):
+            return None
+        there = self.builder.cells_of_found_row(message.to, row).at(0).python_number
+        result = self._own_result(message.value) if there else None
+        if not (there and result):
+            return None
+        if message.operator == "=":
+            return there(), result()
+        return there(), f"({there()} {message.operator} {result()})"
 
     def _send_message(self, message: lowered.SendMessage) -> None:
         row, position = self._found_rows[message.to.row].text, ""
@@ -542,7 +581,9 @@ class LoopBody(LoopControl):
         if message.to.items:
             test, position = self.position_of_item(message.to.type.shape, message.to.items)
             tests.append(test.within(Precedence.AND))
-        if self.builder.program.takes_turns:  # the row may be its own receiver
+        if new_cell := self._own_message(message, row):
+            value = uniform(message.type, Code(new_cell[1]))
+        elif self.builder.program.takes_turns:  # the row may be its own receiver
             owner = message.to.row.component if self.builder.source.is_world else tree.OWN
             target = tree.FieldValue(message.to.type, message.to.name, owner)
             value = self._buffered(message.value, target, message.type)
@@ -558,7 +599,10 @@ class LoopBody(LoopControl):
             if message.is_deferred:
                 self.defer_message(message, row, stored_row, value)
                 return
-            self.apply_message(message, row, value, position)
+            if new_cell:
+                self._write_own(new_cell[0], message.type.scalar, new_cell[1])
+            else:
+                self.apply_message(message, row, value, position)
             if row == SETTINGS_ROW:
                 self._clip_setting(message)
             if message.moves:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
@@ -19,6 +20,10 @@ from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.row_values import RowValues
 from ecsgen.render.loops.scalar_code import Code, Precedence, spelled
+
+OwnNumber: TypeAlias = Callable[[], str]
+"""Makes the expression for a number of Python's own, and hoists what it reads."""
+FindOwn: TypeAlias = Callable[[tree.Expression], OwnNumber | None]
 
 
 class LoopControl(RowValues, RowLoop):
@@ -282,46 +287,78 @@ class LoopControl(RowValues, RowLoop):
     def own_number(self, node: tree.Expression) -> str:
         """Return the expression for a number of Python's own, if plain loops have one: comparing
         these is many times faster than comparing numpy's."""
+        number = self._own(node)
+        return number() if number else ""
+
+    def _own(self, node: tree.Expression) -> OwnNumber | None:
+        """Return what makes the expression for a number of Python's own, if there is one."""
         type_, is_long = node.type, node.type.scalar in ("i64", "f64")
         if not self.builder.is_plain or type_.shape:
-            return ""
+            return None
         match node:
-            case tree.Constant():
-                return spelled(node.value) if is_long else ""
+            case tree.Constant() if is_long:
+                return lambda: spelled(node.value)
             case tree.Argument(each=False) if is_long:
-                return self.builder.argument(node)
+                return lambda: self.builder.argument(node)
             case tree.Tick():
-                return self.builder.parameter("tick", "int", "self.tick")
+                return lambda: self.builder.parameter("tick", "int", "self.tick")
             case tree.Draw(distribution="random"):
-                return f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
+                return lambda: f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
             case tree.Operation(name="neg", operands=(operand,)) if type_.is_float:
-                number = self.own_number(operand)
-                return number and f"-{number}"
+                negated = self._own(operand)
+                return negated and (lambda: f"-{negated()}")
             case tree.Operation() if type_.scalar == "f64":
                 return self._own_float(node)
             case tree.Local() | tree.FieldValue() | tree.NeighbourField() | tree.Distance():
-                own_code = self.value(node).at(0).python_number
-                return own_code() if own_code else ""
-        return ""
+                return self.value(node).at(0).python_number
+        return None
 
-    def _own_float(self, node: tree.Operation) -> str:
+    def _own_float(self, node: tree.Operation) -> OwnNumber | None:
         """Return the expression for an operation with the same bits in Python's own numbers."""
         first, *further = node.operands
-        numbers = [self.own_number(operand) for operand in further]
-        if node.name == "if" and all(numbers):
-            return f"({numbers[0]} if {self.value(first).at(0).text} else {numbers[1]})"
+        if node.name == "if":
+            if (sides := self._all_own(self._own, further)) is None:
+                return None
+            then, otherwise, test = *sides, self.value(first).at(0).text
+            return lambda: f"({then()} if {test} else {otherwise()})"
         is_alike = node.name in ("+", "-", "*")
         if node.name == "/" and isinstance(further[0], tree.Constant):
             is_alike = further[0].value != 0
-        number = self.own_number(first) if is_alike and all(numbers) else ""
-        return number and f"({number} {node.name} {numbers[0]})"
+        return self._own_operation(node, self._own) if is_alike else None
 
-    def _compared(self, node: tree.Expression) -> str:
+    def _own_result(self, node: tree.Expression) -> OwnNumber | None:
+        """Return the expression for a number of 64 bits to be stored by `_write_own`: integers of
+        Python's own do not wrap."""
+        if isinstance(node, tree.Operation) and node.type.scalar == "i64" and node.name in "+-*":
+            return self._own_operation(node, self._own_result)
+        return self._own(node)
+
+    def _own_operation(self, node: tree.Operation, find: FindOwn) -> OwnNumber | None:
+        if (sides := self._all_own(find, node.operands)) is None:
+            return None
+        left, right = sides
+        return lambda: f"({left()} {node.name} {right()})"
+
+    def _all_own(self, find: FindOwn, nodes: Iterable[tree.Expression]) -> list[OwnNumber] | None:
+        """Return what makes the expressions of several numbers, if each has one."""
+        numbers = [find(node) for node in nodes]
+        present = [number for number in numbers if number]
+        return present if len(present) == len(numbers) else None
+
+    def _write_own(self, there: str, scalar: str, result: str) -> None:
+        """Write a number of Python's own to a cell, which refuses integers that have to wrap."""
+        if scalar != "i64" or not result.startswith("("):
+            self.write(f"{there} = {result}")
+            return
+        self.write("try:", f"    {there} = {result}")
+        self.write("except ValueError:", f"    {there} = wrap_int64({result[1:-1]})")
+
+    def _compared(self, node: tree.Expression) -> OwnNumber | None:
         """Return the expression for a number of Python's own that compares as it should."""
         is_exact = not (node.type.is_float or node.type.is_time)
         if self.builder.is_plain and isinstance(node, tree.Constant) and is_exact:
-            return spelled(node.value)
-        return self.own_number(node)
+            return lambda: spelled(node.value)
+        return self._own(node)
 
     def _bernoulli(self, draw: tree.Draw) -> Value | None:
         """Return a draw of Python's own numbers; None if its probability is none."""
@@ -333,14 +370,14 @@ class LoopControl(RowValues, RowLoop):
 
     def value(self, node: tree.Expression) -> Value:
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
-            sides = [self._compared(operand) for operand in node.operands]
-            if all(sides):
-                return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
+            if sides := self._all_own(self._compared, node.operands):
+                comparison = f" {node.name} ".join(side() for side in sides)
+                return uniform(node.type, Code(comparison, Precedence.COMPARISON))
             for operand in node.operands:
                 if isinstance(operand, tree.Distance) and (
-                    comparison := self._nears[operand.near].faster_comparison(node, self)
+                    faster := self._nears[operand.near].faster_comparison(node, self)
                 ):
-                    return comparison
+                    return faster
         if isinstance(node, tree.Draw) and node.distribution == "bernoulli":
             return self._bernoulli(node) or super().value(node)
         return super().value(node)

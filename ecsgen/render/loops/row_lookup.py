@@ -85,7 +85,10 @@ class Lookups:
         if self.managers.is_sharded:
             return f"({self.alive(owner).text})"
         alive = self._current(owner, is_owner=True).text
-        if clean := self.managers.no_dead_test(component):
+        clean = self.managers.no_dead_test(component)
+        if self._builder.is_plain and not self.managers.is_world:
+            clean = "self.are_all_alive()"  # takes less time than ten of these tests
+        if clean:
             clean = self._builder.parameter("is_clean", "bool", clean)
             if self.managers.components[component].lookup == "direct":  # rows may be unowned
                 clean += f" and {owner} != 0"

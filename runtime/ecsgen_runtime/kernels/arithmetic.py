@@ -26,6 +26,11 @@ NAT: Final = np.int64(-(2**63))
 """The number of units of NaT."""
 
 
+def wrap_int64(number: int) -> int:
+    """Return an integer of Python's own as an i64 has it."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
 def minimum(a: Any, b: Any) -> Any:
     """Return the smaller float; NaN if one is NaN."""
     return a if a < b or a != a else b

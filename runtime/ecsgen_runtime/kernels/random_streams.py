@@ -11,7 +11,8 @@ well, so that compiled code gives the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +34,8 @@ _FACTORS: Final = [np.array(factor, np.uint64) for factor in (_FIRST, _SECOND)]
 _ELEVEN: Final = np.uint64(11)
 _TWELVE: Final = np.uint64(12)
 _HALF: Final = np.uint64(32)
+_BATCH: Final = 1024
+"""Rows whose words are computed at once."""
 
 
 def _mixed(number: int) -> int:
@@ -239,7 +242,7 @@ def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
 class RandomWords(dict[int, list[int]]):
     """Random words by row, computed in batches of rows."""
 
-    __slots__ = ("_count", "_done", "_key", "_order", "_row_keys", "_size")
+    __slots__ = ("_count", "_key", "_row_keys", "_size")
 
     def __init__(
         self,
@@ -251,29 +254,40 @@ class RandomWords(dict[int, list[int]]):
     ) -> None:
         """Take keys that tell rows apart, shape (n,), and the number of words of a row.
 
-        `order` has the rows in the order of requests, if known; `size` is the number of rows of a
-        batch, 1 if `row_keys` may change.
+        `size` is the number of rows of a batch, 1 if `row_keys` may change. Packages of interface 5
+        give the `order` of turns, which makes no difference.
         """
         self._row_keys, self._key, self._count, self._size = row_keys, key, count, size
-        self._order, self._done = order, 0
 
     def __missing__(self, row: int) -> list[int]:
-        if self._order is None:
-            start = row - row % self._size
-            row_keys = self._row_keys[start : start + self._size]
-            rows: Iterable[int] = range(start, start + len(row_keys))
-        else:
-            batch = self._order[self._done : self._done + self._size]
-            self._done += self._size
-            self.clear()  # former rows had their turns
-            row_keys, rows = self._row_keys[batch], batch.tolist()
-        streams, bits = np.empty(len(row_keys), np.uint64), np.empty(len(row_keys), np.uint64)
-        derive_stream_keys(row_keys, self._key, streams, bits)
-        numbers = np.arange(1, self._count + 1, dtype=np.uint64)
-        words = streams + numbers[:, None] * np.uint64(_STEP)  # as `_words`, all at once
-        _mix(words, np.empty_like(words))
-        self.update(zip(rows, words.T.tolist(), strict=True))
+        start = row - row % self._size
+        row_keys = self._row_keys[start : start + self._size]
+        words = _words_of_rows(row_keys, self._key, range(self._count))
+        self.update(enumerate(words.T.tolist(), start))
         return self[row]
+
+
+def words_of_turns(
+    row_keys: Any, key: np.uint64, numbers: range, order: RowArray
+) -> Iterator[tuple[int, ...]]:
+    """Yield the random words of each turn's row, 0 for those before `numbers`; O(1) each.
+
+    `row_keys`, shape (n,), tell rows apart, and stay as they are until the last turn.
+    """
+    others = [repeat(0)] * numbers.start
+    batches = (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
+    words = (_words_of_rows(row_keys[rows], key, numbers).tolist() for rows in batches)
+    return chain.from_iterable(zip(*others, *columns, strict=False) for columns in words)
+
+
+def _words_of_rows(row_keys: Any, key: np.uint64, numbers: range) -> DrawnWords:
+    """Return the random words of rows, shape (len(numbers), n)."""
+    streams, bits = np.empty(len(row_keys), np.uint64), np.empty(len(row_keys), np.uint64)
+    derive_stream_keys(row_keys, key, streams, bits)
+    steps = np.arange(numbers.start + 1, numbers.stop + 1, dtype=np.uint64)
+    words = streams + steps[:, None] * np.uint64(_STEP)  # as `_words`, all at once
+    _mix(words, np.empty_like(words))
+    return words
 
 
 class PassWords:
