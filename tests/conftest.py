@@ -71,9 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     """Take away what is left, in the temporary folder and, of workers, in memory."""
-    if WORKS_FOR_OTHERS:
+    if hasattr(config, "workerinput"):  # no child of a worker, who has a status to tell
         os._exit(0)  # all is told; to free gigabytes one object after the other takes ten seconds
-    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+    if not WORKS_FOR_OTHERS:
+        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     gc.unfreeze()  # some extension modules say at exit what was not freed
