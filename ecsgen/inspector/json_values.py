@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.values.field_tables import FieldInfo
-from ecsgen_runtime.values.iso_texts import iso_texts
+from ecsgen_runtime.values.time_fields import iso_texts
 from numpy.typing import NDArray
 
 Json: TypeAlias = Any

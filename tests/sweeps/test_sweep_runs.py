@@ -194,6 +194,11 @@ KINDS: dict[str, tuple[list[Any], str, list[Any]]] = {
         "str",
         ["PT1000000000.000000001S", "-PT86399.999995S"],
     ),
+    "short_durations": (
+        [np.timedelta64(-5, "ps"), np.timedelta64(2, "ps")],
+        "str",
+        ["-PT0.000000000005S", "PT0.000000000002S"],
+    ),
     "texts_and_others": (["a", 1, 1.5, True], "str", ["a", "1", "1.5", "True"]),
     "scalar_arrays": ([np.array(1.5), np.array(2)], "float64", [1.5, 2.0]),
 }

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..arrow.arrow_export import BadCellError, element_kind
 from ..base.files import file_lock, replace_file
 from ..values.interchange import require_pyarrow
-from ..values.iso_texts import iso_texts
+from ..values.time_fields import iso_texts
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
 

@@ -17,7 +17,7 @@ from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
 from ..base.text import format_count
 from ..values.interchange import refuse_nulls
-from ..values.iso_texts import iso_texts
+from ..values.time_fields import iso_texts
 
 Column: TypeAlias = NDArray[Any]
 COLUMN_TYPES: Final[Mapping[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Fields of times without zone: columns `datetime64` and `timedelta64`; NaT is no time."""
+"""Times without zone, `datetime64` and `timedelta64`: their fields and texts; NaT is no time."""
 
 from __future__ import annotations
 
@@ -167,3 +167,28 @@ class TimedeltaField(TimeField):
 
     _kinds: ClassVar[str] = "m"
     _PYTHON = timedelta
+
+
+def iso_texts(times: NDArray[Any]) -> NDArray[np.str_]:
+    """Return datetimes or timedeltas as ISO text, spans in seconds: `PT1.5S`, "" for NaT.
+
+    Raises TypeError for spans in months or years.
+    """
+    texts = np.datetime_as_string(times) if times.dtype.kind == "M" else _durations(times)
+    texts[np.isnat(times)] = ""
+    return texts
+
+
+def _durations(array: NDArray[Any]) -> NDArray[np.str_]:
+    unit, step = np.datetime_data(array.dtype)
+    if unit not in _ATTOSECONDS and not np.isnat(array).all():
+        raise TypeError(f"times in {unit!r} have no length in seconds")
+    factor = step * _ATTOSECONDS.get(unit, 0)
+    counts = array.astype(np.int64).tolist()  # no time is a number, too
+    return np.array([_duration(count * factor) for count in counts], np.str_)
+
+
+def _duration(attoseconds: int) -> str:
+    seconds, rest = divmod(abs(attoseconds), _SECOND)
+    text = f"{seconds}.{rest:018}".rstrip("0").rstrip(".")
+    return f"{'-' if attoseconds < 0 else ''}PT{text}S"
