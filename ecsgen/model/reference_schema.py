@@ -30,7 +30,8 @@ def component_schema(project: model.Project, component: model.Component) -> Docu
     grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
     document = _component(component)
     settings = _settings_read(_world(project), document)
-    return _document({**grids, component.name: document}, settings, project.enums)
+    components = _without_unread({**grids, component.name: document}, settings)
+    return _document(components, settings, project.enums)
 
 
 def world_schema(project: model.Project) -> Document:
@@ -53,15 +54,13 @@ def world_schema(project: model.Project) -> Document:
                     **_reductions_read(name, component, world),
                 }
     world |= _settings_read(everything, world, needed)
-    return _document(needed, world, project.enums)
+    return _document(_without_unread(needed, world), world, project.enums)
 
 
 def _document(
     components: Mapping[str, Document], world: Document, enums: Iterable[model.Enum]
 ) -> Document:
-    """Return components and a world with the enums that they name, and without derived values that
-    nothing reads."""
-    components = _without_unread(components, world)
+    """Return components and a world with the enums that they name."""
     words = _words([components, world])
     return _without_empty(
         enums={enum.name: dict(enum.values) for enum in enums if enum.name in words},
@@ -71,6 +70,7 @@ def _document(
 
 
 def _without_unread(components: Mapping[str, Document], world: Document) -> dict[str, Document]:
+    """Return components without the derived values that nothing reads."""
     bare = {name: {**document, "derived": {}} for name, document in components.items()}
     derived = [part for each in components.values() for part in each.get("derived", {}).items()]
     words, n_words = _words([bare, world]), 0

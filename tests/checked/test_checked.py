@@ -71,7 +71,7 @@ fields:
   {home: entity, pay: f64, small: u8, k: i64, v: "f64[3]", at: "f64[2]", w: f32, mark: bool,
   n1: i8, n2: i16, n4: i32, m2: u16, m4: u32, m8: u64}
 space: {field: at}
-derived: {rate: pay / k}
+derived: {rate: pay / k, unread: pay * 2}
 kernels:
   share: {steps: [pay = pay / k]}
   age: {steps: [small += 1]}
