@@ -284,7 +284,7 @@ class DrawnWorld:
         with np.errstate(all="ignore"):
             if dtype.kind in "mM":
                 ticks = self.numbers(np.dtype(np.int64), shape, rng).view(dtype)
-                return np.where(rng.random(shape) < 0.1, dtype.type("NaT"), ticks).astype(dtype)
+                return np.where(rng.random(shape) < 0.1, np.array("NaT", dtype), ticks)
             return self.numbers(dtype, shape, rng)
 
     def draw_argument(self, name: str, argument: Field, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -180,12 +180,12 @@ KINDS: dict[str, tuple[list[Any], str, list[Any]]] = {
     "enums": ([Mode.FAST, Mode.SLOW], "str", ["FAST", "SLOW"]),
     "flags": ([Trait.OLD | Trait.ILL, Trait(0)], "str", ["OLD|ILL", "0"]),
     "times": (
-        [time(12, 30), np.datetime64("2026-01-02T03:04:05"), np.datetime64("NaT")],
+        [time(12, 30), np.datetime64("2026-01-02T03:04:05"), np.datetime64("NaT", "D")],
         "str",
         ["12:30:00", "2026-01-02T03:04:05", ""],
     ),
     "durations": (
-        [np.timedelta64(-1500, "ms"), np.timedelta64(2, "h"), np.timedelta64("NaT")],
+        [np.timedelta64(-1500, "ms"), np.timedelta64(2, "h"), np.timedelta64("NaT", "s")],
         "str",
         ["-PT1.5S", "PT7200S", ""],
     ),

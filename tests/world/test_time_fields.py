@@ -39,7 +39,8 @@ settings:
   start: {type: "datetime[ms]", default: 2024-01-01}
   step: "timedelta[ms]"
 """
-NAT = np.datetime64("NaT")
+NAT = np.array(-(2**63)).view("M8")[()]
+"""`np.datetime64("NaT")`, of which newer versions of numpy warn."""
 
 
 def times(unit: str = "ms") -> Any:

@@ -25,6 +25,19 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
 
 
+class _ModelPickler(Pickler):
+    """A pickler that writes stand-ins for values of which pickles have too little."""
+
+    def __init__(self, file: BytesIO, stand_in: Callable[[Any], object]) -> None:
+        super().__init__(file)
+        self.fast = True  # does not depend on which equal values are one object
+        self._stand_in = stand_in
+
+    def persistent_id(self, value: Any) -> object:
+        """Return the stand-in for a value, None where it needs none."""
+        return self._stand_in(value)
+
+
 def provenance_of(model: Callable[..., Any]) -> Provenance:
     """Return what identifies a model, alike in each process; O(its code)."""
     return {"code": _ModelCode(model).digests, "versions": versions()}
@@ -55,11 +68,8 @@ class _ModelCode:
     def _bytes(self, value: object) -> bytes:
         """Return bytes that are equal for equal values."""
         file = BytesIO()
-        pickler = Pickler(file)
-        pickler.fast = True  # does not depend on which equal values are one object
-        pickler.persistent_id = self._stand_in  # type: ignore[method-assign]
         try:
-            pickler.dump(value)
+            _ModelPickler(file, self._stand_in).dump(value)
         except Exception:  # it is no value, but a lock, or leads back to itself
             return _ADDRESS.sub("", repr(value)).encode("utf-8", "surrogatepass")
         return file.getvalue()
