@@ -23,6 +23,8 @@ from ecsgen_testing.reference.values import Value
 from ecsgen.checked.findings import KINDS, CheckError, Finding, Kinds, described
 from ecsgen.checked.schema_texts import UNREAD, Condition, Order, Statement, filled, plain
 
+_STOP: Final = "breakpoint()" if sys.version_info >= (3, 13) else "breakpoint()\npass"
+"""Code at whose last line debuggers stop: before Python 3.13 at the line after the call."""
 _PATIENCE: Final = 10.0
 """Seconds after which a call says how far it is."""
 _WIDTH: Final = 31
@@ -327,9 +329,7 @@ class Pause(RowFollower):
             "show": lambda: print("\n".join(self.lines)),
             "__name__": self.kernel,
         }
-        # A debugger shows the schema's line, for it stops in the frame at the line after the call.
-        source = "\n" * (mark.line - 2) + "breakpoint()\npass"
-        code = compile(source, mark.path, "exec")
+        code = compile("\n" * (mark.line - 1 - _STOP.count("\n")) + _STOP, mark.path, "exec")
         try:
             exec(code, frame)
         except bdb.BdbQuit:

@@ -127,7 +127,8 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     try:
         value = call()
     except Exception as error:
-        return type(error).__name__, str(error).replace("quick", "plain")
+        text = str(error).removesuffix(" and no __dict__ for setting new attributes")  # of Python
+        return type(error).__name__, text.replace("quick", "plain")
     return type(value).__name__, repr(value)
 
 
