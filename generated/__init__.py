@@ -9,7 +9,7 @@ from ecsgen_runtime.package import lazy_names as _lazy_names
 from ecsgen_runtime.package import require as _require
 
 __ecsgen__ = "0.1.0"
-_require(__name__, interface=6, made_by=__ecsgen__)
+_require(__name__, interface=7, made_by=__ecsgen__)
 
 if TYPE_CHECKING:
     from ecsgen_runtime import Sweep as Sweep

@@ -29,6 +29,7 @@ LISTED: Final = ROOT / "tests" / "interface.txt"
 SCHEMAS: Final = (
     *(("tests/sharded.yaml", True), ("tests/more_policies.yaml", True)),
     ("tests/compiled.yaml", False),
+    ("tests/kernels/interpreted/times.yaml", True),
 )
 """Those that are not shipped, and whether kernels that are compiled use all cores."""
 

@@ -123,6 +123,10 @@ def test_it_runs_or_says_that_it_does_not(
     if hasattr(w.mote, "share"):
         w.mote.share()
         assert (w.mote.data.grains.sum(), abs(w.mote.data.grains).sum()) in ((0, 0), (0, 2))
+    if hasattr(w.mote, "grow_old"):
+        w.mote.grow_old(np.timedelta64(2**63 - 1, "ms"))
+        w.mote.grow_old(np.timedelta64(2, "ms"))
+        assert w.mote.data.age[0] == np.timedelta64(1 - 2**63, "ms")
     w.save(tmp_path / "dust.snap")
     loaded = (dust.World.load(tmp_path / "dust.snap"), pickle.loads(pickle.dumps(w)))
     next_one = w.spawn(1, mote={}).tolist()

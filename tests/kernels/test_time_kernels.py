@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.kernels.references import add_messages
 
 from tests.support.interpreted_schemas import TOPICS
 from tests.support.world_package import checked, world_package
@@ -33,6 +34,35 @@ def test_times_are_numpys_and_nat_passes_on(package: Any) -> None:
     assert np.array_equal(w.event.data.share, [25, np.nan, 0], equal_nan=True)
     with pytest.raises(TypeError, match=r"shift.by: wanted timedelta\[ms\], not 3600 \(int\)"):
         w.event.shift(by=3600, each_at=each)
+
+
+def test_sums_that_do_not_fit_wrap_message_after_message(package: Any) -> None:
+    w = package.Times()
+    jobs = w.spawn(3, job={"spent": [np.timedelta64(ms, "ms") for ms in (5, 0, 1)]})
+    half, ms = 2**62, "timedelta64[ms]"
+    took = np.array([half, half, 7] * 2 + [4], ms)
+    w.spawn(7, event={"took": took, "work": jobs[[0, 0, 0, 1, 1, 1, 2]]})
+    w.run()
+    spent = np.array([12 - 2**63, "NaT", 5], ms)  # the least number is NaT, and stays so
+    assert np.array_equal(w.job.data.spent, spent, equal_nan=True)
+
+
+class Raising:
+    """`np.add`, whose sums of times raise as those of numpy 2.5 and newer."""
+
+    def __call__(self, *operands: Any) -> Any:
+        return np.add(*operands)
+
+    def at(self, cells: Any, *messages: Any) -> None:
+        cells[0] += 1
+        raise OverflowError
+
+
+def test_sums_wrap_where_numpy_raises() -> None:
+    cells = np.array([5, 0, 1], "m8[ms]")
+    values = np.array([2**62, 2**62, 7, 4], "m8[ms]")
+    add_messages(Raising(), cells, np.array([0, 0, 0, 2]), values)  # type: ignore[arg-type]
+    assert cells.astype(int).tolist() == [12 - 2**63, 0, 5]
 
 
 ONE_KERNEL = """\

@@ -78,6 +78,8 @@ COMPLAINING: Final = frozenset(
 ) | {"sinh", "cosh", "divide_times"}
 """Operations of which numpy warns for values that a field may well have."""
 
+_WRAPPING_TIMES: Final = ("add_times", "subtract_times", "multiply_time")
+"""Operations on times that wrap; numpy's own may raise OverflowError."""
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
 _NOT_CUT = (*FLOATS, "bool")
 """Types to which numpy converts floats as kernels do."""
@@ -393,19 +395,25 @@ def _choice(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None)
 
 
 def _of_times(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
-    """Write numpy's operation on times: those of one unit need not be told from each other."""
+    """Write an operation on times, of numpy, or of the library where a result may not fit: those
+    of one unit need not be told from each other."""
     operands = [emit.value(operand) for operand in node.operands]
-    pairs = zip(node.operands, operands, strict=True)
-    texts = [as_times(v.text) if n.type.is_time else as_typed(v) for n, v in pairs]
-    ufunc, scalar = numpy_function(node.name), node.type.scalar
+    function, scalar, texts = numpy_function(node.name), node.type.scalar, list[str]()
+    wraps = node.name in _WRAPPING_TIMES
+    if wraps:
+        function, texts = "combine_times", [function]
+    for operand, value in zip(node.operands, operands, strict=True):
+        is_shown = operand.type.is_time and not wraps
+        texts.append(as_times(value.text) if is_shown else as_typed(value))
+    is_shown = node.type.is_time and not wraps
     if all(operand.is_uniform for operand in operands):
-        result = call(ufunc, texts, 0)
-        ticks = f"{result}.view(np.int64)" if node.type.is_time else result
+        result = call(function, texts, 0)
+        ticks = f"{result}.view(np.int64)" if is_shown else result
         return emit.uniform(ticks, scalar, node.type.shape)
     is_fit = target is not None and target.scalar == scalar
     kind = scalar, node.type.shape, emit.layout(node)
     out = emit.memory_for(kind, operands, target if is_fit else None)
-    emit.run(ufunc, *texts, f"out={as_times(out.text) if node.type.is_time else out.text}")
+    emit.run(function, *texts, f"out={as_times(out.text) if is_shown else out.text}")
     emit.working.release(*(operand for operand in operands if operand.slot != out.slot))
     return out
 

@@ -20,6 +20,7 @@ from ..tables.bulk import Tuning
 from ..tables.columns import Rows
 from ..values.field_types import Converter
 from ..world.queries.join_rows import RowOrder, member_rows
+from .arithmetic import NAT
 
 ALL_ROWS: RowArray = np.zeros(1, np.intp)
 """The first row, for loops over all rows, which are consecutive."""
@@ -313,6 +314,20 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
     else:  # a row's elements are adjacent: lay out the other arrays alike
         axes = (target.ndim - 1, *range(target.ndim - 1))
         np.putmask(target.transpose(axes), masks.transpose(axes), sources.transpose(axes))
+
+
+def combine_times(ufunc: np.ufunc, a: Any, b: Any, out: NDArray[np.int64] | None = None) -> Any:
+    """Return sums, differences or, with `np.multiply`, multiples of times, as numbers of units.
+
+    NaT stays NaT, and what does not fit wraps; of numpy's own times that is an OverflowError."""
+    is_nat = a == NAT
+    if ufunc is not np.multiply:
+        is_nat = is_nat | (b == NAT)
+    if out is None:
+        return np.where(is_nat, NAT, ufunc(a, b))[()]
+    ufunc(a, b, out=out)
+    put_where(out, is_nat, NAT)
+    return out
 
 
 def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:

@@ -17,7 +17,7 @@ from ..entities.entity_pool import EntityPool
 from ..managers.policies.lookup_maps import Mapped
 from ..managers.policies.owners import Owned, entities_of
 from ..tables.columns import owner_column
-from .blocks import BlockColumn, put_where, row_cells, working_memory
+from .blocks import BlockColumn, combine_times, put_where, row_cells, working_memory
 from .grids.grid_layout import FIRST_CELL
 
 if TYPE_CHECKING:
@@ -164,10 +164,24 @@ class Messages:
             elif self._ufunc is np.logical_and:
                 cells[rows.compress(~sent_values)] = False
             elif self._ufunc is np.add or self._ufunc is np.subtract:
-                self._ufunc.at(cells, rows, sent_values)
+                add_messages(self._ufunc, cells, rows, sent_values)
             else:
                 with np.errstate(invalid="ignore"):  # `at` of extremes warns of NaN
                     self._ufunc.at(cells, rows, sent_values)
+
+
+def add_messages(
+    ufunc: np.ufunc, cells: NDArray[Any], rows: RowArray, values: NDArray[Any]
+) -> None:
+    """Add values to cells, or subtract them, one after the other; sums of times wrap, too."""
+    before = cells[rows] if cells.dtype.kind == "m" else None
+    try:
+        ufunc.at(cells, rows, values)
+    except OverflowError:  # of times, from numpy 2.5 on
+        cells[rows] = before
+        units = cells.view(np.int64)
+        for row, value in zip(rows.tolist(), values.view(np.int64), strict=True):
+            units[row] = combine_times(ufunc, units[row], value)
 
 
 class DeferredMessages(Messages):

@@ -32,9 +32,10 @@ def arithmetic(sign: str, left: Expression, right: Expression) -> Expression:
     """Return an operation of two values: `binary` with types that are known."""
     if sign not in values.UFUNCS or (left.sample.is_literal and right.sample.is_literal):
         return operation(partial(binary, sign), left, right)
-    sample, ufunc = binary(sign, left.sample, right.sample), values.UFUNCS[sign]
+    sample = binary(sign, left.sample, right.sample)
+    operate = values.operation_of(sign, left.sample.type, right.sample.type)
     a, b, type_ = _meeting(left, right).evaluate, _meeting(right, left).evaluate, sample.type
-    return Expression(lambda scope: Value(type_, ufunc(a(scope).data, b(scope).data)), sample)
+    return Expression(lambda scope: Value(type_, operate(a(scope).data, b(scope).data)), sample)
 
 
 def _meeting(operand: Expression, other: Expression) -> Expression:

@@ -165,6 +165,23 @@ UFUNCS |= {"&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor}
 UFUNCS |= {"<<": partial(_shifted, np.left_shift, 0), ">>": partial(_shifted, np.right_shift, -1)}
 
 
+def operation_of(sign: str, *types: str) -> Callable[[Any, Any], Any]:
+    """Return an operation of numpy's numbers of two types; `sign` is none of `@` and `**`."""
+    if sign in ("+", "-", "*") and not TIMES.keys().isdisjoint(types):
+        return partial(_of_times, UFUNCS[sign])
+    return UFUNCS[sign]  # type: ignore[no-any-return]  # ufuncs and functions
+
+
+def _of_times(ufunc: np.ufunc, left: Any, right: Any) -> Any:
+    """Return a sum, difference or multiple of times: NaT of NaT; what does not fit wraps, of which
+    numpy makes an OverflowError."""
+    times = [np.asarray(x) for x in (left, right)]
+    dtype = ufunc(*(np.empty(0, x.dtype) for x in times)).dtype
+    is_nat = reduce(np.logical_or, (np.isnat(x) for x in times if x.dtype.kind in "mM"))
+    units = ufunc(*(x.view(np.int64) for x in times))
+    return np.where(is_nat, np.iinfo(np.int64).min, units).view(dtype)[()]
+
+
 def binary(sign: str, left: Value, right: Value) -> Value:
     """Return an operation of two values, element by element but for `@`."""
     if sign == "@":
@@ -172,7 +189,8 @@ def binary(sign: str, left: Value, right: Value) -> Value:
     if sign == "**":
         result = _power(left, right)
     else:
-        result = typed(UFUNCS[sign](meeting(left, right).data, meeting(right, left).data))
+        operate = operation_of(sign, left.type, right.type)
+        result = typed(operate(meeting(left, right).data, meeting(right, left).data))
         if sign in ("&", "|", "^") and not (left.is_literal and right.is_literal):
             result = Value(common(left, right), result.data)  # flags stay what they are
     return _of_literals(result) if left.is_literal and right.is_literal else result
