@@ -395,7 +395,8 @@ def is_flat(source: RowSource, program: Program) -> bool:
         return False
     if any(step.changes_part for step in program.actions):
         return False
-    if any(argument.type.shape for argument in program.arguments if not argument.each):
+    values = *program.arguments, *program.settings
+    if any(value.type.shape for value in values if not value.each):
         return False
     if any(node.owner == PARENT or source.field(node.owner, node.name).split for node in used):
         return False
