@@ -168,6 +168,8 @@ class KernelFunction(FunctionBuilder):
         self.names.free_loop_names()
         scattered = self._loop(self._body(is_known=False))
         tests = [f"len({parameter.name}) == 1" for parameter in self.numbers.values()]
+        if not tests:  # no row is read
+            return scattered
         head = [line[4:] for line in conjunction("    if ", tests).split("\n")]
         following = [*self._start_lines, *following, "return"]
         return [*head, *(f"    {line}" for line in following), *scattered]
