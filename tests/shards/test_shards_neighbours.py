@@ -38,6 +38,12 @@ kernels:
     steps: [Place.hushed = sum(other.Agent.key)]
   calm: {over: agents, near: 2.5, turns: random, steps: [Mood.rest = sum(other.Place.weight)]}
   parts: {over: Part, near: 2.5, steps: [Part.far = max(other.Part.k)]}
+  mingle:
+    over: movers
+    near: 2.5
+    steps: |
+      for friend in other:
+          Place.weight += friend.Place.weight
   slots_:
     over: slots
     near: {radius: 2.5, among: Slot}
@@ -71,6 +77,9 @@ space: {field: spot, wrap: [30, 30]}
 partition: {start: active}
 kernels:
   look: {near: 2.5, turns: rows, rows: active, steps: [far = min(other.k) - 1]}
+  drift:
+    near: {here: {radius: 1}, around: {radius: 2.5}}
+    steps: ["spot = spot + sum(floor(around.offset * 8)) / 64", k += i32(count(here))]
 ---
 component: Slot
 fields: {at: "f32[3]", k: i64, other_k: i64, whom: entity, next_: entity}
@@ -115,7 +124,7 @@ def found(world: Any, keys_of: dict[int, int]) -> dict[int, tuple[Any, ...]]:
         at, mood, part, slot = (m.row(m.lookup(e)) for m in managers)
         rows[keys_of[e]] = (
             *(at.near_, keys_of.get(at.closest, 0), at.weight, at.total),
-            *(at.cheered, at.hushed, mood.fear, mood.rest, mood.friends, part.far),
+            *(at.cheered, at.hushed, mood.fear, mood.rest, mood.friends, part.far, part.spot),
             *(slot.other_k, keys_of.get(slot.whom, 0), keys_of.get(slot.next_, 0)),
         )
     return rows
@@ -139,6 +148,8 @@ def kernels(world: Any, refresh: Any) -> None:
         world.hush()
     world.slots_()
     world.parts()
+    world.part.drift()
+    world.mingle()
 
 
 @cache

@@ -225,7 +225,10 @@ class FunctionBuilder:
             return self.arrays(node)
         source, arrays = self._side(node), []
         data = source.managers.data(node.owner)
-        end = f"{node.type.elements} * {data}._n" if node.type.shape else f"{data}._n"
+        end = f"{data}._n"
+        if source.components[node.owner].ghosts is not None:  # which come after the rows
+            end = f"{source.managers.manager(node.owner)}.nearby.n"
+        end = f"{node.type.elements} * {end}" if node.type.shape else end
         for name, passed in self._columns_of(node):
             if is_bytes:  # which loops add many of at once
                 passed = f"{passed}.view(np.uint8)"
