@@ -64,6 +64,16 @@ def is_generated(module: str) -> bool:
     return of_package or f"{module}.".startswith(f"{_LIBRARY}.")
 
 
+def outside_level() -> int:
+    """Return the stacklevel of a warning of the caller's for the first frame that is the user's."""
+    level = 2
+    frame = sys._getframe(level)
+    while frame.f_back is not None and is_generated(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
 def lazy_names(
     package: str, places: Mapping[str, str], also: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

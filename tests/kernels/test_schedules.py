@@ -462,8 +462,10 @@ def test_the_last_pass_warns_if_the_reduction_is_still_true(nodes: Any) -> None:
     w.stop(by=1)  # not its tick
     assert w.node.data.k.tolist() == [4, 4]
     w.tick = 2
-    with pytest.warns(RuntimeWarning, match=r"Game\.stop: 'Node.mean_k' is still true after 2"):
+    message = r"Game\.stop: 'Node.mean_k' is still true after 2"
+    with pytest.warns(RuntimeWarning, match=message) as warned:
         w.stop(by=1)  # all passes of an entry that is due
+    assert warned[0].filename == __file__
     assert (w.node.data.k.tolist(), w.tick) == ([2, 2], 4)
     w.stop(by=2)
     assert (w.node.data.k.tolist(), w.tick) == ([0, 0], 5)

@@ -16,6 +16,7 @@ kernels: {own: {at_most: 3, steps: ["while k < 100: k += 1"]}}
 ---
 world: Game
 kernels: {all_: {over: Body, at_most: 3, steps: ["while Body.k < 100: Body.k += 1"]}}
+schedule: {day: [Body.own, tick]}
 """
 
 
@@ -28,6 +29,9 @@ def test_a_loop_that_is_cut_off_gives_a_warning(backend: Backend, rows: Any, tim
         message = f"^{name}: 'while .*' went on after 3 passes and was cut off {times}$"
         with pytest.warns(RuntimeWarning, match=message):
             kernel(rows=rows)
+    with pytest.warns(RuntimeWarning, match="^Body.own: ") as warned:
+        w.day()
+    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize("line", ["elif k > 1:", "else:"])

@@ -10,6 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..package import outside_level
+
 _SLOT_BITS: Final = 32
 """Bits of an id that are its slot; above them is the generation."""
 
@@ -31,7 +33,7 @@ def warn_of_cut_off(
         if count:
             times = "once" if count == 1 else f"{count} times"
             message = f"{kernel}: {line!r} went on after {at_most} passes and was cut off {times}"
-            warnings.warn(message, RuntimeWarning, stacklevel=3)
+            warnings.warn(message, RuntimeWarning, stacklevel=outside_level())
 
 
 def take_entity(numbers: Any, free: Any, cells: Any) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..base.errors import CapacityError, StaleViewWarning
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, RowArray
-from ..package import is_generated
+from ..package import outside_level
 from ..values.field_types import Field
 
 CACHE_LINE: Final = 64
@@ -214,15 +214,5 @@ def warn_if_viewed(buffer: NDArray[np.uint8], manager: str, borrowed: tuple[obje
             f"{manager}: the buffer moved, and {views} view(s) of the old one are still held; "
             "take the columns from `data` again",
             StaleViewWarning,
-            stacklevel=_outside_level(),
+            stacklevel=outside_level(),
         )
-
-
-def _outside_level() -> int:
-    """Return the warning's stacklevel of the first frame that is the user's own."""
-    level = 2
-    frame = sys._getframe(level)
-    while frame.f_back is not None and is_generated(frame.f_globals.get("__name__", "")):
-        frame = frame.f_back
-        level += 1
-    return level

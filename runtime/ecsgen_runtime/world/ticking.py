@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from warnings import warn
 
+from ..package import outside_level
 from ..values.field_types import IntField
 from .world_base import WorldBase
 
@@ -36,7 +37,7 @@ def keyword_only(method: MethodT) -> MethodT:
 def warn_still_true(schedule: str, reduction: str, passes: int) -> None:
     """Warn that an entry of a schedule has ended though the reduction it goes by is still true."""
     message = f"{schedule}: {reduction!r} is still true after {passes} passes"
-    warn(message, RuntimeWarning, stacklevel=3)
+    warn(message, RuntimeWarning, stacklevel=outside_level())
 
 
 class TickingWorld(WorldBase):
