@@ -26,6 +26,7 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 
 _CHOICE: Final = "write a choice as `a if c else b`"
 _EQUAL: Final = "one `=` assigns, `==` compares"
+_WHERE: Final = "a condition within brackets is `where=c`, and `if c:` stands before a step"
 _STEPS: Final = (
     "steps are assignments, if, for, while, return, break, continue, pass, "
     "die, destroy, spawn, add and remove"
@@ -65,18 +66,28 @@ _INSTEAD: Final = {
         "norm(a - b)": "dist distance",
         "a + (b - a) * c": "lerp",
         "a + b * normal()": "gauss normalvariate",
+        "a != a": "isnan",
         "count(not a) == 0": "all",
         "count(a) > 0": "any",
     }.items()
     for name in names.split()
 }
 """Unknown function → its name here, or a formula of `a`, `b` and `c` with the same value."""
+_COUNTED: Final = {
+    ("normal", 2): "a + b * normal()",
+    ("randrange", 2): "a + randrange(b - a)",
+    ("round", 2): "round(a * 10.0 ** b) / 10.0 ** b",
+    ("uniform", 1): "uniform(0, a)",
+}
+"""Function of Python's, and a number of arguments that it takes there alone → the same here."""
 
 _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
 _DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
 """Names that other libraries have for `die` and `destroy`."""
+_ROW: Final = re.compile(r"self|this|row|[A-Z]\w*")
+"""Names before the dot that mean the row itself."""
 NULL: Final = "write `0`, the null entity or id"
 _LISTED: Final = 12
 """Most names that a hint lists."""
@@ -88,13 +99,16 @@ _LETTERS: Final = (
     (r"&&", "write 'and' for conditions"),
     (r"\|\|", "write 'or' for conditions"),
     (r"\?", _CHOICE),
-    (r"\bthen\b", _CHOICE),
+    (r":=", "write `=`"),
     (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
     (r"^\s*(if|elif|while)\b[^(]*[^=!<>(]=(?!=)", _EQUAL),
     (r"^\s*(else\s+if|elsif|elseif)\b", "write 'elif'"),
     (r"^\s*(if|elif|else|for|while)\b[^:]*$", "end the line with ':' and indent its steps below"),
+    (r"\bthen\b", _CHOICE),
+    (r"[(,]\s*if\b|\bwhere\s+\w|^\s*\w+\(.*\)\s*if\b", _WHERE),
     (r"^\s*(elif\b|else\s*:)", "it goes on from an 'if' of the same text, at the same indentation"),
     (r"\belif\b", "write `a if c else b if d else e`"),
+    (r"\bif\b(?!.*\belse\b)", _CHOICE),
     (r"!(?!=)", "write 'not' for conditions"),
     (r"\+\+|--\s*$", "write `x += 1`"),
     (r"\\\s*$", "a line goes on in brackets alone"),
@@ -127,14 +141,19 @@ def of_statement(statement: ast.stmt) -> str:
         case ast.Expr(ast.Call(ast.Name(name), arguments) as call):
             if name == "print":
                 return _NO_OUTPUT
+            if name[:1].isupper():
+                return f"write `spawn({ast.unparse(call)})`"
             if name not in _DESPAWN_WORDS:
                 return did_you_mean(name, COMMANDS) or _STEPS
             call.func = ast.Name("destroy" if arguments else "die")
             return f"write `{ast.unparse(call)}`"
         case ast.Expr(ast.Name(name)) if name in COMMANDS:
             return f"write `{name}(…)`" if name != "die" else "write `die()`"
-        case ast.Expr(ast.Call(ast.Attribute(attr=name))) if name in COMMANDS:
-            return "write `die()`" if name == "die" else f"write `{name}(…)`"
+        case ast.Expr(ast.Call(ast.Attribute(who, name))) if name in {*COMMANDS, *_DESPAWN_WORDS}:
+            if name in _DESPAWN_WORDS or name == "die":
+                is_row = _ROW.fullmatch(ast.unparse(who))
+                return "write `die()`" if is_row else f"write `destroy({ast.unparse(who)})`"
+            return f"write `{name}(…)`"
         case ast.Expr(ast.Call(ast.Attribute(attr=name))):
             return f"nothing here has {quote(name)}: numbers are assigned, as in `x += 1`"
     return _STEPS
@@ -144,10 +163,15 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     """Return a hint for an unknown function; `near`: names of neighbourhoods."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+    if name[:1].isupper():
+        return f"write `kid = spawn({ast.unparse(node)})`, and read `kid` in the next step"
     is_of_row = names_in(node).isdisjoint(near)
     known = _INSTEAD.get(name, name)
     if is_of_row:  # not of neighbours
-        known = {"len": "norm", "any": "any", "all": "all"}.get(name, known)
+        if name == "len":
+            shown = ", ".join(map(ast.unparse, node.args))
+            return f"write `norm({shown})`; how many elements there are is written out"
+        known = {"any": "any", "all": "all"}.get(name, known)
     is_plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
     if not known.isidentifier() and is_plain:
         return f"write `{_filled(known, node.args)}`"
@@ -214,6 +238,8 @@ def of_word(name: str) -> str:
     """Return a hint for a name that is infinity or a function's."""
     if name.casefold() in ("inf", "infinity"):
         return "write a large number, as in `1e300`"
+    if name.casefold() == "nan":
+        return "NaN alone is not equal to itself: `x != x` asks for it"
     if name in _CALLED:
         return f"write its brackets, as in `{name}({'…' if _CALLED[name].arity else ''})`"
     return ""
@@ -252,6 +278,8 @@ def of_list(elements: Sequence[ast.expr]) -> str:
     """Return a hint for a tuple or a list of these elements."""
     if any(isinstance(element, ast.Tuple | ast.List | ast.Starred) for element in elements):
         return "write each element as a step of its own, as in `m[0, 0] = 1`"
+    if elements and all(isinstance(each, ast.Compare | ast.BoolOp) for each in elements):
+        return f"write `{' and '.join(map(_operand, elements))}`"
     if 2 <= len(elements) <= MAX_VECTOR:
         return f"write `vec({', '.join(map(ast.unparse, elements))})`"
     return "write each element as a step of its own, as in `v[0] = 1`"
@@ -272,13 +300,19 @@ def of_options(node: ast.Call, options: Collection[str]) -> str:
     if ast.unparse(node.func) not in AGGREGATES:
         return ""
     unknown = next((each.arg for each in node.keywords if each.arg not in options), None)
+    if unknown == "key" and (name := ast.unparse(node.func)) in ("min", "max"):
+        arguments = (*node.args, *(each.value for each in node.keywords if each.arg == "key"))
+        return f"write `{name}_by({', '.join(map(ast.unparse, arguments))})`"
     listed = ", ".join(f"{option}=" for option in sorted(options))
-    return f"{unknown}= is none of its options {listed}" if unknown else ""
+    hint = f"{unknown}= is none of its options {listed}"
+    return did_you_mean(unknown, options) or hint if unknown else ""
 
 
 def of_count(node: ast.Call, high: int | None) -> str:
-    """Return a hint for a call with a condition among its arguments."""
+    """Return a hint for a call with a condition among its arguments, or with those of Python's."""
     name = ast.unparse(node.func)
+    if formula := _COUNTED.get((name, len(node.args))):
+        return f"write `{_filled(formula, node.args)}`"
     takes_where = name in (*AGGREGATES, *COMMANDS) and not node.keywords
     if not takes_where or high is None or len(node.args) != high + 1:
         return ""
@@ -300,4 +334,4 @@ def _filled(formula: str, values: Sequence[ast.expr]) -> str:
 
 def _operand(node: ast.expr) -> str:
     text = ast.unparse(node)
-    return f"({text})" if isinstance(node, ast.IfExp) else text
+    return f"({text})" if isinstance(node, ast.IfExp | ast.BoolOp) else text

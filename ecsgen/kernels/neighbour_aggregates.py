@@ -188,7 +188,10 @@ class NeighbourScopes:
         if len(path) > 1 or tree.ENTITY in (owner, *path):
             return None
         if not path or owner not in near.members:
-            hint = did_you_mean(owner, near.members)
+            members = near.members.items()
+            holds = (name for name, c in members if owner in {v.name for v in c.readable})
+            spelled = [f"as in {first_name(node)}.{name}.{owner}" for name in holds]
+            hint = did_you_mean(owner, near.members) or "".join(spelled[:1])
             message = f"neighbours have no component {quote(owner)}"
             if owner in near.members:
                 message = f"{quote(owner)} is a component"
@@ -216,9 +219,9 @@ class NeighbourScopes:
             return self.by_name[self.loops[name]]
         if not self.current:
             message = f"{quote(name)} is used outside an aggregate over neighbours"
-            only = next(iter(self.by_name))
             shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)", LINK: "sum(link.x)"}
-            shown_as = shown.get(name, f"sum({only}.x)")
+            asked = f"sum({ast.unparse(node)})" if isinstance(node, ast.Attribute) else ""
+            shown_as = shown.get(name, asked or f"count({name}) > 0")
             raise KernelError("E813", message, node, f"as in {shown_as}")
         if name in self.by_name and name != self.current:
             message = f"an aggregate is over one neighbourhood, here {quote(self.current)}"

@@ -90,7 +90,16 @@ class References:
 
     def handle(self, node: ast.expr) -> tree.Expression:
         """Return the expression of an entity or id. Raises E803 and E810 for other values."""
-        handle = self.infer(node)
+        try:
+            handle = self.infer(node)
+        except KernelError as error:
+            match node:
+                case ast.Name(name) if name in self.scope.reference_scope.names:
+                    error.hint = f"`self` has its row, choice({name}) is any of all; "
+                    error.hint += f"`exists(self.{name})` asks whether the row's entity has one"
+                case ast.Attribute(who, name) if name in self.scope.reference_scope.names:
+                    error.hint = f"write {ast.unparse(who)} alone"
+            raise
         self._check_beginning(handle, node)
         if not handle.type.is_handle or handle.type.shape:
             hint = "name an element of it" if handle.type.is_handle else ""

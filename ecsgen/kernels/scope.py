@@ -264,6 +264,8 @@ class Scope:
             hint = did_you_mean(node.attr, known)
             if any(reduction.name == node.attr for reduction in reductions):
                 hint = f"write {holder}.{node.attr}()"
+            if node.attr in (tree.ENTITY, SELF):
+                hint = f"write `{node.attr}` alone"
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
@@ -300,7 +302,7 @@ class Scope:
             self.derived_nodes.add(node)
         elif value is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
-            raise KernelError("E803", message, node)
+            raise KernelError("E803", message, node, "an enum can say which of some it is")
         if (f"{owner}.{field.name}" if owner else field.name) in self.hidden:
             message = f"a kernel cannot use {quote(field.name)}: it is in the second, cold buffer"
             hint = "only some rows have it there; tag it hot, or keep it inline"
@@ -390,6 +392,6 @@ def value_over(readable: Readable, owner: str) -> tree.Expression | None:
 def _member(enum: Enum, node: ast.Attribute) -> tree.Constant:
     numbers = dict(enum.values)
     if node.attr not in numbers:
-        hint = did_you_mean(node.attr, numbers)
+        hint = did_you_mean(node.attr, numbers) or hints.of_name("", (), [*numbers], "")
         raise KernelError("E802", f"{enum.name} has no member {quote(node.attr)}", node, hint)
     return tree.Constant(Type(enum.scalar, (), enum.name), numbers[node.attr])

@@ -184,6 +184,8 @@ class StepChecker:
                 raise no_neighbours("for", node.iter)
             case _:
                 hint = "'for' goes over range(n), range(a, b) or neighbours"
+                if (over := ast.unparse(node.iter)) in self._scope.reference_scope.names:
+                    hint += f"; `near: {{all_: {{among: {over}}}}}` makes neighbours of all rows"
                 raise KernelError("E801", "a loop cannot go over this", node.iter, hint)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Assign) and ast.unparse(inner.targets[0]) == name:
@@ -281,7 +283,8 @@ class StepChecker:
         scope, node = self._scope, target_of(step)
         if begins_with_other(node, scope.neighbours) and not isinstance(node, ast.Name):
             assert scope.neighbours is not None
-            hint = f"let each row ask, or send to {scope.neighbours.nearest(node)}"
+            near, nearest = first_name(node), scope.neighbours.nearest(node)
+            hint = f"let each row ask, go through all by `for x in {near}:`, or send to {nearest}"
             raise KernelError("E811", "a kernel cannot assign to neighbours", node, hint)
         if scope.neighbours is not None and first_name(node) in scope.neighbours.loops:
             return self._to_neighbour(step, node, text)
@@ -308,7 +311,13 @@ class StepChecker:
             case _:
                 raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
         operand = self._right_side(step, read)
-        value = convert_for_target(operand, read.type, step.value)
+        try:
+            value = convert_for_target(operand, read.type, step.value)
+        except KernelError as error:
+            if isinstance(step, ast.AugAssign) and error.hint.endswith("to convert it"):
+                changed = ast.unparse(ast.BinOp(node, step.op, step.value))
+                error.hint = f"write `{ast.unparse(node)} = {read.type.scalar}({changed})`"
+            raise
         return tree.Step(target, value, index, text, items=items)
 
     def _check_setting(self, target: tree.SettingValue, node: ast.expr) -> None:
@@ -339,8 +348,10 @@ class StepChecker:
         if isinstance(field, tree.ReferencedField):
             return self._message(step, read, field, text)
         near = nears.by_name[nears.loops[first_name(node)]]
-        if not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS or field.is_link:
-            raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node)
+        is_link = isinstance(field, tree.NeighbourField) and field.is_link
+        if is_link or not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS:
+            hint = "give the link a local name before: `tie = x.link`, `tie.k += 1`" * is_link
+            raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node, hint)
         component = near.members[field.owner]
         handle = tree.NeighbourRow(tree.HANDLE, near.name, field.owner)
         target = tree.ReferencedField(field.type, component.name, field.name, handle, ())
@@ -479,7 +490,8 @@ class StepChecker:
         base = node.value if isinstance(node, ast.Subscript) else node
         if not isinstance(base, ast.Name | ast.Attribute):
             message = "a step assigns to a field, an element of a field or a local name"
-            raise KernelError("E805", message, node)
+            hint = "write [i, j]" if isinstance(base, ast.Subscript) else ""
+            raise KernelError("E805", message, node, hint)
         read = self._checker.value(node)
         for part in _named_parts(node, read):
             if part in self._scope.derived_nodes:

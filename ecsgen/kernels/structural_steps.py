@@ -35,6 +35,7 @@ class CommandChecker:
         elif name in ("add", "remove"):
             target = self._change(name, call)
         elif name == "die":
+            self._refuse_another(call)
             check_count(name, call, 0, 0)
             target = tree.Despawn(None, commands.over)
             self._refuse_cells(target.component, call)
@@ -45,6 +46,14 @@ class CommandChecker:
             target = tree.Despawn(handle, component)
             self._refuse_cells(target.component, call.args[0])
         return tree.Step(target, self._where(call, name == "add"), (), text)
+
+    def _refuse_another(self, call: ast.Call) -> None:
+        """Raise E808 for `die(prey)`, which is another one's death."""
+        match call:
+            case ast.Call(args=[ast.Name() | ast.Attribute() as who], keywords=[]):
+                if self._checker.value(who).type.is_handle:
+                    message = "'die' is of the row itself, and takes nobody"
+                    raise KernelError("E808", message, call, f"write `destroy({ast.unparse(who)})`")
 
     def handle_type(self, spawn: tree.Spawn, call: ast.Call) -> Type:
         """Return the type of the handle of who will come. Raises E816 if rows replace others."""

@@ -65,7 +65,9 @@ class TypeChecker:
         if isinstance(operand, Literal) or operand.type != BOOL:
             shown = "a number" if isinstance(operand, Literal) else str(operand.type)
             hint = "compare it with something, as in `x > 0`"
-            if not isinstance(operand, Literal) and (enum := operand.type.enum):
+            if not isinstance(operand, Literal) and operand.type.is_bool:
+                hint = "`any(…)` or `all(…)` of it is one bool"
+            elif not isinstance(operand, Literal) and (enum := operand.type.enum):
                 hint = f"compare it with a member; of flags `{enum}.name in x` asks for one"
             elif not isinstance(operand, Literal) and operand.type.is_handle:
                 hint = f"`exists({ast.unparse(node)})` says whether it leads to somebody"
@@ -227,6 +229,11 @@ class TypeChecker:
             raise KernelError("E813", message, node, "give it a local name in a step before")
         if self._grids.is_choice(node, name):
             return self._grids.type_choice(node, name, no_draws)
+        match node.args:
+            case [ast.Name(id=wrong)] if name == "choice" and near is None:
+                hint = did_you_mean(wrong, self._scope.reference_scope.names)
+                if hint and wrong not in self._scope.names():
+                    raise KernelError("E802", f"unknown component {quote(wrong)}", node, hint)
         if is_aggregate(node, name) and near is None and self._scope.has_invalid_neighbours:
             raise make_silent_error(node)
         if (of_elements := self._of_elements(node, name)) is not None:

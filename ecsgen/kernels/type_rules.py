@@ -108,7 +108,9 @@ def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[E
     for operand in operands:
         if isinstance(operand, Literal) or not operand.type.is_bool:
             shown = "a number" if isinstance(operand, Literal) else str(operand.type)
-            hint = "compare it with something, as in `x != 0`"
+            is_enum = not isinstance(operand, Literal) and operand.type.enum
+            with_what = f"{shown}.name" if is_enum else "0"
+            hint = f"compare it with something, as in `x != {with_what}`"
             raise KernelError("E803", f"{quote(name)} takes conditions, not {shown}", node, hint)
         values.append(operand)
     return values
