@@ -44,6 +44,19 @@ kernels:
     steps: |
       for friend in other:
           Place.weight += friend.Place.weight
+  greet:
+    over: movers
+    near: 2.5
+    steps: |
+      for friend in other:
+          friend.Place.weight += 1
+  shove:
+    over: movers
+    near: 2.5
+    turns: rows
+    steps: |
+      for friend in other:
+          friend.Place.on = true
   slots_:
     over: slots
     near: {radius: 2.5, among: Slot}
@@ -234,6 +247,21 @@ def test_without_ghosts_nobody_is_near_beyond_the_border(
             return *seen, world.place.near_(0), world.place.ghosts.n
 
     assert run(2, rank) == [(1, [0], 0, 0)] * 2
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_ghosts_get_no_messages(packages: dict[str, Any], backend: str) -> None:
+    def rank(comm: ThreadComm) -> tuple[Any, ...]:
+        world = packages[backend].Herd()
+        with packages[backend].Shards(world, comm) as shards:
+            values = {"at": (comm.rank, 5)}
+            e = world.spawn(1, place=values, agent={}, mood={}, part={}, slot={})
+            shards.refresh(e, 1 - comm.rank)
+            world.greet()
+            world.shove()
+            return world.place.nearby.weight.tolist(), world.place.nearby.on.tolist()
+
+    assert run(2, rank) == [([0, 0], [False, False])] * 2
 
 
 def refreshed(package: Any, comm: ThreadComm, reach: float) -> Any:

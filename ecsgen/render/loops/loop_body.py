@@ -424,8 +424,12 @@ class LoopBody(LoopControl):
             return
         if isinstance(lookup.handle, tree.NeighbourRow):
             near = self._nears[lookup.handle.near]
-            row = near.row_of(lookup.handle.owner)
-            self._found_rows[lookup.row] = self.assign(Code(row, Precedence.CALL), "their_row")
+            code = Code(near.row_of(lookup.handle.owner), Precedence.CALL)
+            row = self._found_rows[lookup.row] = self.assign(code, "their_row")
+            if near.join.has_ghosts:  # which are behind the rows, and get no messages
+                rows = f"{self.builder.source.managers.data(lookup.handle.owner)}._n"
+                end = self.builder.parameter("end_of_rows", "int", rows)
+                self.write(f"if {row.text} >= {end}:", f"    {row.text} = NIL")
             return
         handle = self.keep_number(self.value(lookup.handle)).at(0).text
         if not lookup.row.component:
