@@ -368,7 +368,7 @@ def _strike_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -466,7 +466,6 @@ def _spread_kernel(
     boid_position: NDArray[np.float32],
 ) -> None:
     """Let the hawks move away from each other, one after the other."""
-    f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
     i64_1 = np.int64(1)
     places = cells_now.positions
@@ -474,7 +473,7 @@ def _spread_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -482,8 +481,8 @@ def _spread_kernel(
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
         count = find_neighbours_now(cells_now, i, (x, y), found)
-        total_0 = f64_0_0
-        total_1 = f64_0_0
+        total_0 = 0.0
+        total_1 = 0.0
         for f in range(count):
             o = found[f]
             dx = places[0, o] - x
@@ -492,8 +491,8 @@ def _spread_kernel(
             dy = places[1, o] - y
             if abs(dy) > half_y:
                 dy = dy - size_y * np.rint(dy / size_y)
-            total_0 = total_0 + np.float64(dx)
-            total_1 = total_1 + np.float64(dy)
+            total_0 = total_0 + float(dx)
+            total_1 = total_1 + float(dy)
         asked_0 = np.float32(total_0)
         asked_1 = np.float32(total_1)
         t = np.float32(max(np.int64(count), i64_1))
@@ -514,14 +513,13 @@ def _dodge_kernel(
     """Let the boids move out of the way of hawks, one after the other."""
     i64_0 = np.int64(0)
     f32_0_0 = np.float32(0.0)
-    f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
     places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         j = 2 * i
         x = boid_position[j]
@@ -562,12 +560,12 @@ def _dodge_kernel(
             x = boid_position[j]
             y = boid_position[j + 1]
             count = find_neighbours_now(cells_now, i, (x, y), found)
-            total_0 = f64_0_0
-            total_1 = f64_0_0
+            total_0 = 0.0
+            total_1 = 0.0
             for f in range(count):
                 o = found[f]
-                total_0 = total_0 + np.float64(boid_heading[2 * boid_members[o]])
-                total_1 = total_1 + np.float64(boid_heading[2 * boid_members[o] + 1])
+                total_0 = total_0 + float(boid_heading[2 * boid_members[o]])
+                total_1 = total_1 + float(boid_heading[2 * boid_members[o] + 1])
             asked_0 = np.float32(total_0)
             asked_1 = np.float32(total_1)
             boid_heading[j] = asked_0 * f32_0_5

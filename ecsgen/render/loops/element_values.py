@@ -168,8 +168,7 @@ class LoopEmitter(ABC):
             case tree.Item():
                 return self._item(node)
             case tree.Cast():
-                operand = self.value(node.operand)
-                return Value(node.type, lambda p: cast_of(node, operand.at(p)), operand.is_split)
+                return self._cast(node)
             case tree.Operation():
                 composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
@@ -233,6 +232,14 @@ class LoopEmitter(ABC):
 
         return Value(node.type, at, any(operand.is_split for operand in operands))
 
+    def _cast(self, node: tree.Cast) -> Value:
+        operand = self.value(node.operand)
+        return Value(node.type, lambda p: cast_of(node, operand.at(p)), operand.is_split)
+
+    def float_of(self, type_: Type, function: str, *operands: Code) -> Code:
+        """Return what a function of numpy's makes of floats."""
+        return make_call_code(function, *operands)
+
     def spread(self, operand: tree.Expression, type_: Type) -> Value:
         """Return an operand; one number for many elements is computed once."""
         value = self.value(operand)
@@ -284,8 +291,12 @@ class LoopEmitter(ABC):
     def memory(self, type_: Type, *preferred: str) -> Value:
         """Return a new array for the elements of one row."""
         name = self.names.allocate(*preferred)
-        self.arrays.append(f"{name} = np.empty({self.count(type_)}, {SCALARS[type_.scalar].numpy})")
+        self.arrays.append(f"{name} = {self.empty(str(self.count(type_)), type_)}")
         return Value(type_, lambda index: Code(f"{name}[{index}]"))
+
+    def empty(self, size: str, type_: Type) -> str:
+        """Return the expression for an empty array."""
+        return f"np.empty({size}, {SCALARS[type_.scalar].numpy})"
 
     def indexable(self, value: Value) -> Value:
         """Return all elements in an array, which inner loops can index."""
@@ -342,7 +353,7 @@ def _product(emit: LoopEmitter, left: Value, right: Value) -> Code:
 
 
 def _length(emit: LoopEmitter, vector: Value) -> Code:
-    return make_call_code("np.sqrt", _product(emit, vector, vector))
+    return emit.float_of(vector.type, "np.sqrt", _product(emit, vector, vector))
 
 
 def _dot(emit: LoopEmitter, node: tree.Operation) -> Value:
@@ -414,13 +425,13 @@ def _vector(emit: LoopEmitter, node: tree.Operation) -> Value:
 
 def _unit(emit: LoopEmitter, node: tree.Operation) -> Value:
     angle = emit.keep_number(emit.value(node.operands[0])).at(0)
-    parts = [make_call_code(function, angle) for function in ("np.cos", "np.sin")]
+    parts = [emit.float_of(node.type, function, angle) for function in ("np.cos", "np.sin")]
     return Value(node.type, lambda index: parts[int(index)])
 
 
 def _angle(emit: LoopEmitter, node: tree.Operation) -> Value:
     vector = emit.value(node.operands[0])
-    return uniform(node.type, make_call_code("np.arctan2", vector.at(1), vector.at(0)))
+    return uniform(node.type, emit.float_of(node.type, "np.arctan2", vector.at(1), vector.at(0)))
 
 
 def _rotate(emit: LoopEmitter, node: tree.Operation) -> Value:

@@ -131,9 +131,9 @@ class FunctionBuilder:
         return self._hoisted[expression]
 
     def constant(self, value: bool | int | float, scalar: str) -> Code:
-        """Return a constant. Plain loops hoist constants, of numpy's types: Python's own numbers
-        neither wrap nor divide by zero."""
-        if not self.is_plain or scalar == "bool":
+        """Return a constant. Plain loops hoist constants of numpy's types: integers of Python's own
+        do not wrap."""
+        if not self.is_plain or scalar in ("bool", "f64"):
             return number(value, scalar)
         name = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
         return Code(self.hoist(f"{scalar}_{name}", f"{SCALARS[scalar].numpy}({spelled(value)})"))
@@ -188,7 +188,16 @@ class FunctionBuilder:
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:
-        return self._array_argument(type_.scalar, passed, not (type_.is_computed or type_.shape))
+        return self._array_argument(type_.scalar, passed, self._is_view(type_))
+
+    def _is_view(self, type_: Type) -> bool:
+        """Return True if plain loops read cells of a type as numbers of Python's own."""
+        return self.is_own(type_) or not (type_.is_computed or type_.shape)
+
+    def is_own(self, type_: Type) -> bool:
+        """Return True if the function computes with floats of Python's own, which have the same
+        bits as numpy's and are many times faster, but do not divide by zero."""
+        return self.is_plain and type_.scalar == "f64"
 
     def declared(self, name: str) -> str:
         """Return a variable to be assigned, annotated the first time: mypy refuses a second
@@ -298,7 +307,7 @@ class FunctionBuilder:
             return Value(type_, lambda index: Code(f"{arrays[int(index)]}[{row}]"), True)
         (array,) = arrays
         if not type_.shape:
-            python_number = partial(self._own_cell, array, row, not type_.is_computed)
+            python_number = partial(self._own_cell, array, row, self._is_view(type_))
             code = Code(f"{array}[{row}]", python_number=python_number if self.is_plain else None)
             return uniform(type_, code)
         start = start or f"{type_.elements} * {row}"
@@ -324,7 +333,7 @@ class FunctionBuilder:
             if argument.each:
                 passed, elements = f"flat_cells({code.per_row_local})", type_.elements
             if argument.each or type_.shape:
-                annotation = array_type(type_.scalar)
+                annotation, passed = self._array_argument(type_.scalar, passed, self.is_own(type_))
             if isinstance(code, ReadCode):
                 name = self.names.reserve(code.variable)
             else:
@@ -338,7 +347,7 @@ class FunctionBuilder:
         microsecond; one of numpy three times as long."""
         name, type_ = self.argument(argument), argument.type
         if not type_.shape:
-            if type_.scalar not in ("bool", "u64", *(() if self.is_plain else ("i64", "f64"))):
+            if type_.scalar not in ("bool", "u64", "f64", *(() if self.is_plain else ("i64",))):
                 typed = f"{SCALARS[type_.scalar].numpy}({name})"
                 name = self.hoist(f"{name}_{type_.scalar}", typed)
             return uniform(type_, Code(name))

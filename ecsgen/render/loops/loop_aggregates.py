@@ -94,7 +94,8 @@ class RunningTotal:
         assert value is not None
         code, total = wrap_to_type(code, value.type.scalar), self._total.type.scalar
         if value.type.scalar != total:
-            code = make_call_code(SCALARS[total].numpy, code)
+            is_own = self._emit.builder.is_own(self._total.type)
+            code = make_call_code("float" if is_own else SCALARS[total].numpy, code)
         return arithmetic("+", Type(total), there, code).text
 
     def final_value(self) -> Value:
@@ -262,6 +263,7 @@ class AggregateLoop:
         may_be_own = key.type.is_bool or any(
             isinstance(n, tree.Local | tree.Tick) for n in tree.walk(key)
         )
+        may_be_own = may_be_own and not emit.builder.is_own(key.type)
         if may_be_own or not self._near.is_python:
             return emit.keep_number(value).at(0).text
         if number := emit.own_number(key):

@@ -11,7 +11,7 @@ from ecsgen.kernels.random_numbers import range_of_draws
 from ecsgen.model import Setting
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.typed_program import Program
-from ecsgen.model.types import SCALARS, Type
+from ecsgen.model.types import Type
 from ecsgen.render.loops.element_values import ElementIndex, Value, is_mixing, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_aggregates import shared_aggregates
@@ -26,8 +26,6 @@ from ecsgen.render.text.quoting import comment_text
 
 _FIXED: Final = tree.ENTITY, tree.ID_SLOT, tree.CELL_ID
 """Fields that no kernel changes."""
-_OWN_CELLS: Final = "i64", "f64"
-"""Types of cells that plain loops write with numbers of Python's own."""
 
 
 class LoopBody(LoopControl):
@@ -444,7 +442,7 @@ class LoopBody(LoopControl):
     def _read_field(self, read: lowered.ReadField) -> None:
         row = self._found_rows[read.field.row].text
         there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
-        own_cell = there.at(0).python_number if read.to.type.scalar in _OWN_CELLS else None
+        own_cell = there.at(0).python_number if read.to.type.scalar == "i64" else None
         if own_cell and not read.field.items:
             self._read_own(read, row, own_cell())
             return
@@ -471,11 +469,9 @@ class LoopBody(LoopControl):
         """Read a field as a number of Python's own."""
         type_, name = read.to.type, self.names.allocate(f"their_{read.field.name}")
         (number,) = read.default or (0,)  # settings are always there
-        default = spelled(float(number) if type_.is_float else number)
-        values = (uniform(type_, Code(text)) for text in (default, cell, name))
+        values = (uniform(type_, Code(text)) for text in (spelled(number), cell, name))
         self._read(row, *values)
-        number_of_numpy = f"{SCALARS[type_.scalar].numpy}({name})"
-        code = Code(number_of_numpy, Precedence.CALL, python_number=lambda: name)
+        code = Code(f"np.int64({name})", Precedence.CALL, python_number=lambda: name)
         self.locals_[read.to.name] = uniform(type_, code)
 
     def _part_at(self, base: Value, position: str, type_: Type) -> Value:
@@ -534,14 +530,15 @@ class LoopBody(LoopControl):
         if write.index:
             field = tree.Element(write.type, write.to, write.index)
         target = self.value(field)
-        is_own = write.type.scalar in _OWN_CELLS
-        if is_own and (numbers := self._all_own(self._own_result, (field, write.value))):
-            there, result = numbers
-            self._write_own(there(), write.type.scalar, result())
+        is_long = write.type.scalar == "i64"
+        if is_long and (numbers := self._all_own(self._own_result, (field, write.value))):
+            self._write_own(*(number() for number in numbers))
             return
         match write.value:
             case tree.Operation(type, sign, (left, right)) if (
-                left == field and is_in_place(sign, type.scalar) and not is_mixing(right, write.to)
+                left == field
+                and is_in_place(sign, type.scalar)
+                and not (is_mixing(right, write.to) or self.is_refused(write.value))
             ):
                 self.store(self.spread(right, write.type), target, f"{sign}=")
             case _:
@@ -568,7 +565,7 @@ class LoopBody(LoopControl):
         """Return the expressions for a cell that gets a message and for its new value, in numbers
         of Python's own; None if there are none."""
         is_of_cell = not (message.is_deferred or message.to.items or message.to.type.shape)
-        if not (is_of_cell and message.type.scalar in _OWN_CELLS and message.operator in "=+-*"):
+        if not (is_of_cell and message.type.scalar == "i64" and message.operator in "=+-*"):
             return None
         there = self.builder.cells_of_found_row(message.to, row).at(0).python_number
         result = self._own_result(message.value) if there else None
@@ -604,7 +601,7 @@ class LoopBody(LoopControl):
                 self.defer_message(message, row, stored_row, value)
                 return
             if new_cell:
-                self._write_own(new_cell[0], message.type.scalar, new_cell[1])
+                self._write_own(*new_cell)
             else:
                 self.apply_message(message, row, value, position)
             if row == SETTINGS_ROW:

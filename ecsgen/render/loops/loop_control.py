@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ecsgen.kernels import statements as lowered
-from ecsgen.kernels.operations import COMPARISONS
+from ecsgen.kernels.operations import COMPARISONS, TABLE, Rule
 from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_values import UNROLLED, Value, uniform
+from ecsgen.render.loops.element_operations import element_of
+from ecsgen.render.loops.element_values import UNROLLED, ElementIndex, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
@@ -19,11 +21,22 @@ from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
 from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.row_values import RowValues
-from ecsgen.render.loops.scalar_code import Code, Precedence, spelled
+from ecsgen.render.loops.scalar_code import (
+    Code,
+    Precedence,
+    infix,
+    make_call_code,
+    spelled,
+    wrap_to_type,
+)
 
 OwnNumber: TypeAlias = Callable[[], str]
 """Makes the expression for a number of Python's own, and hoists what it reads."""
 FindOwn: TypeAlias = Callable[[tree.Expression], OwnNumber | None]
+_OF_NUMPY: Final = frozenset(
+    op for op, known in TABLE.items() if known.rule in (Rule.FLOATS, Rule.WHOLE)
+) | {"sign"}
+"""Operations by functions that return numpy's scalars."""
 
 
 class LoopControl(RowValues, RowLoop):
@@ -292,39 +305,21 @@ class LoopControl(RowValues, RowLoop):
 
     def _own(self, node: tree.Expression) -> OwnNumber | None:
         """Return what makes the expression for a number of Python's own, if there is one."""
-        type_, is_long = node.type, node.type.scalar in ("i64", "f64")
+        type_, is_long = node.type, node.type.scalar == "i64"
         if not self.builder.is_plain or type_.shape:
             return None
         match node:
+            case _ if self.builder.is_own(type_):
+                return lambda: self.value(node).at(0).text
             case tree.Constant() if is_long:
                 return lambda: spelled(node.value)
             case tree.Argument(each=False) if is_long:
                 return lambda: self.builder.argument(node)
             case tree.Tick():
                 return lambda: self.builder.parameter("tick", "int", "self.tick")
-            case tree.Draw(distribution="random"):
-                return lambda: f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
-            case tree.Operation(name="neg", operands=(operand,)) if type_.is_float:
-                negated = self._own(operand)
-                return negated and (lambda: f"-{negated()}")
-            case tree.Operation() if type_.scalar == "f64":
-                return self._own_float(node)
-            case tree.Local() | tree.FieldValue() | tree.NeighbourField() | tree.Distance():
+            case tree.Local() | tree.FieldValue() | tree.NeighbourField():
                 return self.value(node).at(0).python_number
         return None
-
-    def _own_float(self, node: tree.Operation) -> OwnNumber | None:
-        """Return the expression for an operation with the same bits in Python's own numbers."""
-        first, *further = node.operands
-        if node.name == "if":
-            if (sides := self._all_own(self._own, further)) is None:
-                return None
-            then, otherwise, test = *sides, self.value(first).at(0).text
-            return lambda: f"({then()} if {test} else {otherwise()})"
-        is_alike = node.name in ("+", "-", "*")
-        if node.name == "/" and isinstance(further[0], tree.Constant):
-            is_alike = further[0].value != 0
-        return self._own_operation(node, self._own) if is_alike else None
 
     def _own_result(self, node: tree.Expression) -> OwnNumber | None:
         """Return the expression for a number of 64 bits to be stored by `_write_own`: integers of
@@ -345,9 +340,9 @@ class LoopControl(RowValues, RowLoop):
         present = [number for number in numbers if number]
         return present if len(present) == len(numbers) else None
 
-    def _write_own(self, there: str, scalar: str, result: str) -> None:
-        """Write a number of Python's own to a cell, which refuses integers that have to wrap."""
-        if scalar != "i64" or not result.startswith("("):
+    def _write_own(self, there: str, result: str) -> None:
+        """Write an integer of Python's own to a cell, which refuses those that have to wrap."""
+        if not result.startswith("("):
             self.write(f"{there} = {result}")
             return
         self.write("try:", f"    {there} = {result}")
@@ -358,15 +353,79 @@ class LoopControl(RowValues, RowLoop):
         is_exact = not (node.type.is_float or node.type.is_time)
         if self.builder.is_plain and isinstance(node, tree.Constant) and is_exact:
             return lambda: spelled(node.value)
-        return self._own(node)
+        return None if node.type.is_float else self._own(node)
 
-    def _bernoulli(self, draw: tree.Draw) -> Value | None:
-        """Return a draw of Python's own numbers; None if its probability is none."""
-        probability = self.own_number(draw.operands[0])
+    def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
+        if not self.builder.is_plain:
+            return super()._elementwise(node)
+        if isinstance(node, tree.Draw) and node.distribution in ("random", "bernoulli"):
+            operands = [self.value(operand) for operand in node.operands]
+            return Value(node.type, lambda index: self._drawn(node, index, *operands))
+        if not self.builder.is_own(node.type):
+            return super()._elementwise(node)
+        value = super()._elementwise(node)
+        if isinstance(node, tree.Operation):
+            if node.name in ("/", "//", "%", "**"):
+                return self._divided(node)
+            if node.name not in _OF_NUMPY:
+                return value
+        return Value(node.type, lambda index: make_call_code("float", value.at(index)))
+
+    def _drawn(self, draw: tree.Draw, index: ElementIndex, *probability: Value) -> Code:
+        """Return a number in [0, 1), or the test that it is below a probability."""
+        number = f"({self.row_key}[{plus(index, draw.number)}] >> 11) * 2.0**-53"
         if not probability:
-            return None
-        drawn = f"({self.row_key}[{draw.number}] >> 11) * 2.0**-53"
-        return uniform(draw.type, Code(f"({drawn} < {probability} < np.inf)"))
+            return Code(number, Precedence.PRODUCT)
+        limit = probability[0].at(index).within(Precedence.BIT_OR)
+        return Code(f"{number} < {limit} < np.inf", Precedence.COMPARISON)
+
+    def is_refused(self, node: tree.Expression) -> bool:
+        """Return True if Python's own floats may refuse an operation: a division by zero."""
+        if not (isinstance(node, tree.Operation) and self.builder.is_own(node.type)):
+            return False
+        if node.name not in ("/", "//", "%"):
+            return node.name == "**"
+        by = node.operands[1]
+        return not (isinstance(by, tree.Constant) and by.value)
+
+    def _divided(self, node: tree.Operation) -> Value:
+        """Return the elements of an operation that only numpy does with all numbers."""
+        is_refused = self.is_refused(node)
+        left, right = (self.spread(operand, node.type) for operand in node.operands)
+        if is_refused:
+            left, right = self.named(left), self.named(right)
+
+        def at(index: ElementIndex) -> Code:
+            number, by = left.at(index), right.at(index)
+            of_numpy = element_of(node, [make_call_code("np.float64", number), by])
+            if node.name == "**":
+                return make_call_code("float", of_numpy)
+            quotient = infix(node.name, Precedence.PRODUCT, number, by)
+            if not is_refused:
+                return quotient
+            return Code(f"{quotient.text} if {by.text} else {of_numpy.text}", Precedence.CHOICE)
+
+        return Value(node.type, at, left.is_split or right.is_split)
+
+    def float_of(self, type_: Type, function: str, *operands: Code) -> Code:
+        code = super().float_of(type_, function, *operands)
+        if not self.builder.is_own(type_):
+            return code
+        if function == "np.sqrt":  # of squares
+            return make_call_code("root_of", *operands)
+        return make_call_code("float", code)
+
+    def _cast(self, node: tree.Cast) -> Value:
+        if not self.builder.is_own(node.type):
+            return super()._cast(node)
+        if number := self.own_number(node.operand):
+            return uniform(node.type, make_call_code("float", Code(number)))
+        value, scalar = self.value(node.operand), node.operand.type.scalar
+        return Value(
+            node.type,
+            lambda index: make_call_code("float", wrap_to_type(value.at(index), scalar)),
+            value.is_split,
+        )
 
     def value(self, node: tree.Expression) -> Value:
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
@@ -378,6 +437,4 @@ class LoopControl(RowValues, RowLoop):
                     faster := self._nears[operand.near].faster_comparison(node, self)
                 ):
                     return faster
-        if isinstance(node, tree.Draw) and node.distribution == "bernoulli":
-            return self._bernoulli(node) or super().value(node)
         return super().value(node)

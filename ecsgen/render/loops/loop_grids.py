@@ -286,11 +286,8 @@ class GridNeighbours(NeighbourAccess):
     def _distance(self, type_: Type) -> Value:
         if not (self._is_hexagonal or self.is_python):
             return uniform(type_, make_call_code("np.sqrt", Code(f"np.float64({self.square})")))
-        number = of_python = self.square if self._is_hexagonal else f"root_of({self.square})"
-        if self._is_hexagonal:
-            of_python = f"float({number})"
-        code = Code(f"np.float64({number})", Precedence.CALL, python_number=lambda: of_python)
-        return uniform(type_, code)
+        root = "root_of" if not self._is_hexagonal else "float" if self.is_python else "np.float64"
+        return uniform(type_, make_call_code(root, Code(self.square)))
 
     def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.ID_SLOT:

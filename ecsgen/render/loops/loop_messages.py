@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import SCALARS, Type
+from ecsgen.model.types import Type
 from ecsgen.render.loops.element_operations import element_of
 from ecsgen.render.loops.element_values import LoopEmitter, Value, part_of, plus
 from ecsgen.render.loops.function_builder import FunctionBuilder
@@ -31,6 +31,10 @@ class MessageLoop(LoopEmitter):
         self.queued: dict[str, list[lowered.SendMessage]] = {}
         """Messages by their field, of fields to which a statement inside of a loop sends."""
         self._queues: dict[str, _Queue] = {}
+
+    def empty(self, size: str, type_: Type) -> str:
+        array = super().empty(size, type_)
+        return f"{array}.data" if self.builder.is_own(type_) else array
 
     def _apply_stored_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
         """Change the row, or the element of a row, that a variable tells."""
@@ -74,7 +78,7 @@ class MessageLoop(LoopEmitter):
         count = self.count(message.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
         self.kept.append(f"{targets} = np.full({rows}, NIL, np.int64)")
-        self.kept.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
+        self.kept.append(f"{sent} = {self.empty(size, message.type)}")
         stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
         self.write(f"{targets}[{index}] = {stored_row}")
         self.store(value, stored)
@@ -120,7 +124,7 @@ class MessageLoop(LoopEmitter):
         self.arrays += [
             f"{queue.count} = 0",
             f"{queue.targets} = np.empty(64, np.int64)",
-            f"{queue.sent} = np.empty({size}, {SCALARS[field.type.scalar].numpy})",
+            f"{queue.sent} = {self.empty(size, field.type)}",
         ]
         numbers = filter(None, (queue.senders, queue.numbers))
         self.arrays += [f"{name} = np.empty(64, np.int64)" for name in numbers]

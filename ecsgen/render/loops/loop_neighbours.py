@@ -101,7 +101,8 @@ class NeighbourAccess:
         return self._field_value(node)
 
     def _distance(self, type_: Type) -> Value:
-        return Value(type_, lambda index: make_call_code("np.sqrt", Code(self.square)))
+        root = "root_of" if self._builder.is_own(type_) else "np.sqrt"
+        return Value(type_, lambda index: make_call_code(root, Code(self.square)))
 
     def row_of(self, owner: str) -> str:
         """Return the expression for the neighbour's row in a component."""
@@ -194,8 +195,19 @@ class SpaceNeighbours(NeighbourAccess):
             lines.append(f"{offset} = {self._place(axis)} - {start}")
             if crosses:
                 lines.append(f"if abs({offset}) > {half}:")
-                lines.append(f"    {offset} = {offset} - {size} * np.rint({offset} / {size})")
+                lines.append(f"    {offset} = {self._shortened(offset, size)}")
         return lines
+
+    def _shortened(self, offset: str, size: str) -> str:
+        """Return the expression for an offset across a border."""
+        times = f"np.rint({offset} / {size})"
+        times = f"float({times})" if self._is_own else times
+        return f"{offset} - {size} * {times}"
+
+    @property
+    def _is_own(self) -> bool:
+        """True if positions are floats of Python's own."""
+        return self._builder.is_own(Type(self.scalar))
 
     @property
     def _position(self) -> tree.NeighbourField:
@@ -229,7 +241,9 @@ class SpaceNeighbours(NeighbourAccess):
     def _size_lines(self, sizes: str) -> list[str]:
         lines = []
         for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
-            lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
+            for name, index in ((size, 0), (half, 1)):
+                number = f"{sizes}[{index}, {axis}]"
+                lines.append(f"{name} = float({number})" if self._is_own else f"{name} = {number}")
         return lines
 
 
@@ -370,14 +384,15 @@ class LiveNeighbours(SpaceNeighbours):
         if self.listed_offsets:
             return self.lists()
         sizes = self._size_lines(f"{self._cells}.sizes")
-        return [f"{self.positions} = {self._cells}.positions", *sizes, *self.lists()]
+        positions = f"{self._cells}.positions{'.data' if self._is_own else ''}"
+        return [f"{self.positions} = {positions}", *sizes, *self.lists()]
 
     def lists(self) -> list[str]:
         cells = self._cells
         kind = "np.uint32" if self.listed_offsets else "np.intp"  # no sign to look at, if compiled
         allocation = f"{self.listed} = np.empty({cells}.n_members + 1, {kind})"
         if not self.listed_offsets:
-            return [allocation]
+            return [f"{allocation}.data"]
         array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
         return [allocation, f"{self.listed_offsets} = {array}"]
 
@@ -407,8 +422,7 @@ class LiveNeighbours(SpaceNeighbours):
             lines += [
                 f"{offset} = {other.at(axis).text} - {position.at(axis).text}",
                 f"if abs({offset}) > {sizes}[1, {axis}]:",
-                f"    {offset} = {offset} - {sizes}[0, {axis}]"
-                f" * np.rint({offset} / {sizes}[0, {axis}])",
+                f"    {offset} = {self._shortened(offset, f'{sizes}[0, {axis}]')}",
             ]
         return lines
 
