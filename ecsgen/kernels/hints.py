@@ -100,6 +100,7 @@ _LETTERS: Final = (
     (r"\|\|", "write 'or' for conditions"),
     (r"\?", _CHOICE),
     (r":=", "write `=`"),
+    (r"\b(AND|OR|NOT)\b", "write 'and', 'or', 'not' for conditions"),
     (r"^\s*if\b.*:.*\b(elif|else)\b", _LINES),
     (r"^\s*(if|elif|while)\b[^(]*[^=!<>(]=(?!=)", _EQUAL),
     (r"^\s*(else\s+if|elsif|elseif)\b", "write 'elif'"),

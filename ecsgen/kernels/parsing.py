@@ -21,6 +21,7 @@ MAX_DEPTH: Final = 100
 _INDENTATION: Final = (
     "indent the lines of a block alike, with spaces, and no others; in brackets a line may go on"
 )
+_ONE_TEXT: Final = "its steps stand in the same text: begin it with `|`, and indent them below"
 _DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
@@ -106,7 +107,7 @@ class SourceText:
             if is_steps and node is not None:
                 _refuse_keyword(node.lineno, text)
             if isinstance(error, IndentationError):
-                hint = _INDENTATION
+                hint = _INDENTATION if "\n" in text else _ONE_TEXT
             elif error.msg.startswith("unterminated string"):
                 hint = hints.UNCLOSED
         except (ValueError, RecursionError, MemoryError):
@@ -212,7 +213,10 @@ def _place_of_error(error: SyntaxError, text: str) -> ast.expr | None:
     lines = text.split("\n")
     if not error.offset or not error.lineno or error.lineno > len(lines):
         return None
-    return _place(error.lineno, len(lines[error.lineno - 1][: error.offset - 1].encode()))
+    before = lines[error.lineno - 1][: error.offset - 1]
+    if isinstance(error, IndentationError):  # Python tells the end of the line
+        before = before[: len(before) - len(before.lstrip())]
+    return _place(error.lineno, len(before.encode()))
 
 
 def _place(line: int, column: int, length: int = 1) -> ast.expr:

@@ -246,7 +246,7 @@ class Scope:
         if holder in self.components:
             return self.field(self.components[holder].readable, holder, holder, node)
         if holder in self.absent:
-            raise KernelError("E802", self.absent[holder], node)
+            raise KernelError("E802", self.absent[holder], node, self._value_of(holder, node.attr))
         if holder in self.enums:
             return _member(self.enums[holder], node)
         return None
@@ -260,14 +260,16 @@ class Scope:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
             if owner in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
-            reductions = (self.reductions or {}).get(holder, ())
-            hint = did_you_mean(node.attr, known)
-            if any(reduction.name == node.attr for reduction in reductions):
-                hint = f"write {holder}.{node.attr}()"
+            hint = self._value_of(holder, node.attr) or did_you_mean(node.attr, known)
             if node.attr in (tree.ENTITY, SELF):
                 hint = f"write `{node.attr}` alone"
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
+
+    def _value_of(self, holder: str, name: str) -> str:
+        """Return a hint for a reduction's name without its brackets; "" for other names."""
+        known = (reduction.name for reduction in (self.reductions or {}).get(holder, ()))
+        return f"write {holder}.{name}()" if name in known else ""
 
     def setting(self, node: ast.Attribute) -> tree.SettingValue:
         """Return the setting of that name. Raises KernelError if kernels cannot read it."""

@@ -549,6 +549,8 @@ def _typed_entry(names: WorldScopes, entry: ScheduleEntry, path: str) -> Schedul
 def _why_absent(
     name: str, over: str, query: Query | None, components: Mapping[str, Component]
 ) -> str:
+    if over == SETTINGS:
+        return f"an entry of a schedule has no row of {quote(name)}"
     if query is not None:
         if name in query.optional:
             return f"{quote(name)} is optional in {quote(over)}: it may be absent"

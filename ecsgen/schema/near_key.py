@@ -291,7 +291,9 @@ class _NeighbourhoodBuilder:
         elif grids:
             names = dict.fromkeys(name for pair in grids for name in pair)
             message = f"{subject} several components on a grid: {', '.join(names)}"
-        self._report("E813", message)
+        meant = next((name for name in self._scope.reference_scope.names if name == key.radius), "")
+        hint = f"without a radius, as in `near: {{among: {meant or 'Store'}}}`, all rows are near"
+        self._report("E813", message, hint="" if spaces or grids else hint)
 
     def _radius(self, on_grid: bool) -> tree.Argument | tree.FieldValue | float | None:
         """Return a radius: in a space a finite number above 0, an argument or a number field; on a
@@ -338,6 +340,8 @@ class _NeighbourhoodBuilder:
             if name not in scope.invalid_names:
                 message = f"the radius {quote(name)} is no argument of {quote(self._kernel.name)}"
                 hint = did_you_mean(name, scope.arguments)
+                if name in scope.reference_scope.names:
+                    hint = f"without one, as in `near: {{among: {name}}}`, all its rows are near"
                 if self._is_derived(name):
                     message = f"a radius is no derived value, as {quote(name)} is"
                     hint = "write the value to a field in a step of a kernel before"

@@ -61,6 +61,8 @@ def _hint_of_value(location: Path, node: Node) -> str:
     key, value = str(location[-1]), node.value
     if isinstance(value, (str, bool)) and (key, value) in _VALUES:
         return f"did you mean {quote(_VALUES[key, value])}?"
+    if key == "fields" and location[:1] == ("records",):
+        return f"did you mean {quote(f'[{value}]')}?"
     if key == "fields" and isinstance(value, list):
         return "write each field as `name: type`"
     if key == "fields" and isinstance(value, str):
@@ -87,6 +89,8 @@ def _hint_of_over(kernel: Node) -> str:
     return f"write `over: {shown}`, or the name of a query or group, whose rows it goes over"
 
 
+_LISTED: Final = 12
+"""Most keys that a hint lists."""
 _PASSES: Final = 12  # each cuts at least one level, and the language has fewer
 
 _WANTED: Final = {
@@ -188,7 +192,9 @@ def _report(
         meant = _KEYS.get(unknown.casefold())
         hint = f"did you mean {quote(meant)}?" if meant else did_you_mean(unknown, known)
         if location[-2:-1] == ("near",) and isinstance(node.value, int | float | str):
-            hint = hint or f"write `near: {{{unknown}: {{radius: {node.value}}}}}`"
+            key = "among" if str(node.value)[:1].isupper() else "radius"
+            hint = hint or f"write `near: {{{unknown}: {{{key}: {node.value}}}}}`"
+        hint = hint or f"there are {', '.join(known)}" * (0 < len(known) <= _LISTED)
         hint = hint_at_comma(diagnostics, mark) or hint
     else:
         code, must, hint = _wanted(error, location, node)
