@@ -8,7 +8,7 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, Shards, World
-from ecsgen.model.typed_tree import ENTITY
+from ecsgen.model.typed_tree import ENTITY, FieldValue, NeighbourField
 from ecsgen.schema.declarations import Components, Declaration
 from ecsgen.schema.document_specs import ComponentSpec, EnumSpec, ShardsSpec, WorldSpec
 from ecsgen.schema.names import module_name
@@ -21,18 +21,12 @@ def check_ghost_fields(
     """Report E517 for kernels that read fields of ghosts that ghosts do not have."""
     if world.shards is None:
         return
-    ghosts = dict(world.shards.ghosts)
-    check = _GhostCheck(draft, world, ghosts)
+    check = _GhostCheck(draft, world, dict(world.shards.ghosts))
     for component in components.values():
-        space = component.space
-        if space is not None and space.field in ghosts.get(component.name, ()):
-            for kernel in component.kernels:
-                check.fields(kernel, component.name)
+        for kernel in component.kernels:
+            check.kernel(kernel, component.name)
     for kernel in world.kernels:
-        near = kernel.program.single_neighbourhood
-        if near is not None and near.position.name in ghosts.get(near.position.owner, ()):
-            check.members(kernel, near.among or kernel.over)
-            check.fields(kernel)
+        check.kernel(kernel)
 
 
 def check_references(
@@ -55,11 +49,26 @@ class _GhostCheck:
     world: World
     ghost_fields: Mapping[str, tuple[str, ...]]
 
-    def fields(self, kernel: Kernel, component: str = "") -> None:
+    def kernel(self, kernel: Kernel, component: str = "") -> None:
+        """Report what a kernel asks ghosts for in vain; `component`: the one whose kernel it is."""
+        for near in kernel.program.neighbourhoods:
+            owner = near.position.owner or component
+            if near.on or near.via or near.position.name not in self.ghost_fields.get(owner, ()):
+                continue
+            if isinstance(near.radius, FieldValue):
+                message = f"{quote(kernel.name)} has a radius of each row, and sees no ghosts in it"
+                hint = "give a number that no row exceeds, and ask `where=distance <= …`"
+                self.draft.report("E517", message, kernel.marks["near"], hint=hint)
+            elif near.is_in_space:
+                if not component:
+                    self.members(kernel, near.among or kernel.over)
+                self.fields(kernel, near.name, component)
+
+    def fields(self, kernel: Kernel, near: str, component: str) -> None:
         """Report fields of neighbours that ghosts do not have."""
-        for text in kernel.program.effects.reads_neighbours:
-            owner, _, name = text.rpartition(".")
-            owner = owner or component
+        nodes = [node for node in kernel.program.nodes if isinstance(node, NeighbourField)]
+        asked = {(node.owner or component, node.name): None for node in nodes if node.near == near}
+        for owner, name in asked:
             if name == ENTITY or name in self.ghost_fields.get(owner, (name,)):
                 continue
             field = quote(f"{owner}.{name}")
