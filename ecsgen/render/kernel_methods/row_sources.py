@@ -259,7 +259,8 @@ class NeighbourJoin:
     @property
     def has_ghosts(self) -> bool:
         """True if ghosts are candidates."""
-        return self.components[self.position_owner].sees_ghosts
+        placed = self.components.get(self.position_owner)  # None if cells have the positions
+        return placed is not None and placed.sees_ghosts
 
     @property
     def asks_ghosts(self) -> bool:
