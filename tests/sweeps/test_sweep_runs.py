@@ -294,7 +294,7 @@ def test_columns_of_all_sorts() -> None:
 
 def test_times_of_pandas_are_the_same_alone_and_in_series() -> None:
     pandas = pytest.importorskip("pandas")
-    day = pandas.Timestamp("2026-01-02T03:04:05")
+    day = pandas.Timestamp("2026-01-02T03:04:05").as_unit("ns")  # that of older series
     there = day.tz_localize("Europe/Berlin")
     times = [pandas.Timedelta(1, "ns"), pandas.NaT], [day, pandas.NaT], [there, pandas.NaT]
     expected = "PT0.000000001S", day.to_numpy().astype(str), "2026-01-02T03:04:05+01:00"
