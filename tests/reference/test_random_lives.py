@@ -1,6 +1,7 @@
 """Random kernels of components with any policies: whoever is met, referred to, born or dead, in
 whatever order turns are taken, and whichever rows a call names, the product leaves the same bits as
-the judge, and the same rows in the same order, and gives the same handles to who is born."""
+the judge, and the same rows in the same order, and gives the same handles to who is born. Short
+kernels, of a few fields of any types, leave the same bits, too."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ import pytest
 from numpy.random import default_rng
 
 from ecsgen.config import Backend
-from tests.reference import random_life_kernels
+from tests.reference import random_life_kernels, random_short_kernels
 from tests.reference.world_comparison import BACKENDS_AT_ONCE, Match, populated
+from tests.support.interpreted_schemas import check, kernels
 from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
@@ -48,3 +50,22 @@ def test_lives(backend: Backend, number: int) -> None:
 @pytest.mark.parametrize("number", range(5, 100))
 def test_many_lives(number: int) -> None:
     lived(number, "numpy", 12)
+
+
+def short(number: int, backend: Backend) -> None:
+    text = random_short_kernels.schema(number, 10)
+    for kernel in kernels(text):
+        worlds = (number, 7), (number + 1, 1), (number + 2, 40)
+        check(text, f"judged_short_{number}", backend, kernel, worlds)
+
+
+@pytest.mark.parametrize("number", [20, 62, 70, 91])
+@pytest.mark.parametrize("backend", BACKENDS_AT_ONCE)
+def test_short_kernels(backend: Backend, number: int) -> None:
+    short(number, backend)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(100))
+def test_many_short_kernels(number: int) -> None:
+    short(number, "numpy")

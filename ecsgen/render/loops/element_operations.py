@@ -190,6 +190,8 @@ def cast_of(node: Cast, operand: Code) -> Code:
     """Convert one element to another type: integers wrap, floats are truncated and clipped."""
     source, target = node.operand.type, node.type.scalar
     operand = wrap_to_type(operand, source.scalar)
+    if source.is_integer and operand.level is Precedence.CHOICE:  # it may be a bare constant
+        operand = make_call_code(SCALARS[source.scalar].numpy, operand)
     if target == "bool":
         return Code(f"{operand.within(Precedence.SUM)} != 0", Precedence.COMPARISON)
     if not source.is_float or node.type.is_float:
