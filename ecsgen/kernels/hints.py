@@ -111,6 +111,7 @@ _LETTERS: Final = (
     (r"\belif\b", "write `a if c else b if d else e`"),
     (r"\bif\b(?!.*\belse\b)", _CHOICE),
     (r"!(?!=)", "write 'not' for conditions"),
+    (r"^\s*for\b(?!.*\bin\b)", "write `for i in range(n):`"),
     (r"\+\+|--\s*$", "write `x += 1`"),
     (r"\\\s*$", "a line goes on in brackets alone"),
 )
@@ -202,6 +203,8 @@ def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Coll
         return f"make it a kernel of the world, over a query of {home} and {name}"
     if name in ("self", "this", "row") and node.attr in known:
         return f"did you mean {quote(node.attr)}?"
+    if f"settings.{node.attr}" in known:
+        return f"write settings.{node.attr}"
     if name not in MODULES:
         return ""
     if node.attr in CONSTANTS:
@@ -266,6 +269,9 @@ def of_aggregate(name: str, node: ast.AST) -> str:
     """Return a hint for an aggregate, or a loop, of a kernel without neighbours."""
     near = "give the kernel near: a radius"
     match node:
+        case ast.Call(args=[ast.Name(component), *_]) if component[:1].isupper():
+            among = f"`near: {{all_: {{among: {component}}}}}`"
+            return f"give the kernel {among}, and ask {name} of all_, all_.{component}.x"
         case ast.Call(args=[value], keywords=[]) if name in REDUCTION_FUNCTIONS:
             if "other" not in names_in(value):
                 return (

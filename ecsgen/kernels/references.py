@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.neighbour_aggregates import DISTANCE, OFFSET
 from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.parsing import KernelError, check_count
 from ecsgen.kernels.scope import SELF, Scope
@@ -61,6 +62,8 @@ class References:
         hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
         if spelled == SELF and node.attr in self.scope.fields:
             hint = f"the row's own field is {quote(node.attr)} alone"
+        elif node.attr in (OFFSET, DISTANCE):
+            hint = f"ask for that itself, as in nearest(other.{node.attr})"
         elif spelled == SELF and (owner := self.scope.owner_of(node.attr)):
             hint = owner
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"

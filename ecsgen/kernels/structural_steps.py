@@ -177,7 +177,10 @@ class CommandChecker:
     def _component(self, name: str, node: ast.expr, verb: str = "spawn") -> Component:
         references = self._scope.reference_scope
         if name not in references.names:
-            hint = did_you_mean(name, (*references.names, *self._scope.command_scope.bundles))
+            bundles = self._scope.command_scope.bundles
+            hint = did_you_mean(name, (*references.names, *bundles))
+            if name in bundles:
+                hint = f"a bundle stands first, without brackets: `spawn({name})`"
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
         if name in references.chunked:
             message = f"{quote(name)} lives in archetypes: kernels cannot {verb} it"
