@@ -23,6 +23,7 @@ from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 """Python modules whose functions kernels have under bare names."""
+_MODULE_NAMES: Final = MODULES | {"random", "rng", "statistics"}
 
 _CHOICE: Final = "write a choice as `a if c else b`"
 _EQUAL: Final = "one `=` assigns, `==` compares"
@@ -74,7 +75,9 @@ _INSTEAD: Final = {
 }
 """Unknown function → its name here, or a formula of `a`, `b` and `c` with the same value."""
 _COUNTED: Final = {
+    ("log", 2): "log(a) / log(b)",
     ("normal", 2): "a + b * normal()",
+    ("random", 2): "uniform(a, b)",
     ("randrange", 2): "a + randrange(b - a)",
     ("round", 2): "round(a * 10.0 ** b) / 10.0 ** b",
     ("uniform", 1): "uniform(0, a)",
@@ -165,7 +168,9 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     """Return a hint for an unknown function; `near`: names of neighbourhoods."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
-    if name[:1].isupper():
+    if isinstance(function, ast.Attribute) and names_in(function).isdisjoint(_MODULE_NAMES):
+        node = ast.Call(ast.Name(name), [function.value, *node.args], node.keywords)
+    if name[:1].isupper() and not node.args:
         return f"write `kid = spawn({ast.unparse(node)})`, and read `kid` in the next step"
     is_of_row = names_in(node).isdisjoint(near)
     known = _INSTEAD.get(name, name)

@@ -110,6 +110,8 @@ class SourceText:
                 hint = _INDENTATION if "\n" in text else _ONE_TEXT
             elif error.msg.startswith("unterminated string"):
                 hint = hints.UNCLOSED
+            elif error.msg.endswith("was never closed"):
+                hint = "this bracket has no end"
         except (ValueError, RecursionError, MemoryError):
             pass  # a NUL, or nested deeper than Python's own parser goes
         else:

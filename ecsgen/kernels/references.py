@@ -59,7 +59,10 @@ class References:
             hint = f"name one of its fields, as in {spelled}.{node.attr}.value"
             raise KernelError("E802", f"{quote(node.attr)} is a component", node, hint)
         hint = did_you_mean(node.attr, self.scope.reference_scope.names)
-        hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
+        known = self.scope.reference_scope.components.items()
+        owners = [name for name, c in known if node.attr in {each.name for each in c.readable}]
+        shown = owners[0] if len(owners) == 1 else "Component"
+        hint = hint or f"name a component and its field, as in {spelled}.{shown}.{node.attr}"
         if spelled == SELF and node.attr in self.scope.fields:
             hint = f"the row's own field is {quote(node.attr)} alone"
         elif node.attr in (OFFSET, DISTANCE):

@@ -261,7 +261,9 @@ class Scope:
             if owner in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
             hint = self._value_of(holder, node.attr) or did_you_mean(node.attr, known)
-            if node.attr in (tree.ENTITY, SELF):
+            if node.attr == holder:
+                hint = f"its fields follow directly, as in {ast.unparse(node.value)}.x"
+            elif node.attr in (tree.ENTITY, SELF):
                 hint = f"write `{node.attr}` alone"
             raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)

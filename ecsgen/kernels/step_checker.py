@@ -553,7 +553,9 @@ def _assigned_counter(name: str, node: ast.expr) -> KernelError:
 
 def _other_type(name: str, before: Type, after: object, node: ast.expr) -> KernelError:
     message = f"{quote(name)} was {before} and would become {after}"
-    return KernelError("E806", message, node, "give it another name")
+    is_float = before.is_integer and not before.kind and str(after).startswith("f")
+    hint = "begin it with a float, as in `0.0`, or " * is_float + "give it another name"
+    return KernelError("E806", message, node, hint)
 
 
 def _what(expression: tree.Expression) -> str:
