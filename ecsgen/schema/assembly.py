@@ -133,7 +133,7 @@ def _find_world_columns(component: Component, world: World) -> tuple[str, ...]:
 
 def _build_enums(drafts: Declarations, diagnostics: Diagnostics) -> dict[str, Enum | None]:
     """Return enums by name; None for one with an error, whose members are then not missed."""
-    enums: dict[str, Enum | None] = {}
+    enums: dict[str, Enum | None] = dict.fromkeys(drafts.rejected)
     for draft in drafts.enums:
         before = len(diagnostics)
         enum = build_enum(draft)

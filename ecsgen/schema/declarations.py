@@ -86,6 +86,8 @@ class Declarations:
     components: list[Declaration[ComponentSpec]] = field(default_factory=list)
     enums: list[Declaration[EnumSpec]] = field(default_factory=list)
     worlds: list[Declaration[WorldSpec]] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    """Names in documents of which nothing is left, but their errors."""
 
     def add(self, node: Node, source: str, diagnostics: Diagnostics) -> None:
         """Add one document; reports E30x."""
@@ -99,6 +101,8 @@ class Declarations:
             self.enums.append(Declaration(spec.enum, spec, node, source, diagnostics))
         elif isinstance(spec, WorldSpec):
             self.worlds.append(Declaration(spec.world, spec, node, source, diagnostics))
+        elif (name := node.at(kind)) is not None:
+            self.rejected.append(str(name.value))
 
 
 def _kind(node: Node, diagnostics: Diagnostics) -> str | None:

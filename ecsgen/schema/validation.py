@@ -53,6 +53,11 @@ _VALUES: Final[dict[tuple[str, object], str]] = {
 """Unknown value of a key → the value that was meant."""
 
 
+_TYPED: Final = ("fields", "settings")
+"""Keys with names and their types."""
+_LISTS: Final = ("tags", "requires", "renamed_from", "removed", "values", "between", "all", "any")
+"""Keys with lists, for which one text may stand instead."""
+
 Path = tuple[str | int, ...]
 
 
@@ -69,8 +74,11 @@ def _hint_of_value(location: Path, node: Node) -> str:
         return "write `name: type`, with a space behind the colon"
     if location[:1] == ("kernels",) and len(location) == 2 and isinstance(value, str):
         return "write the steps below a key `steps`"
-    if key in ("tags", "requires", "renamed_from", "removed") and isinstance(value, str):
-        item = value if key in ("tags", "requires") else f'"{value}"'
+    if len(location) > 1 and location[-2] in _TYPED and isinstance(value, (int, float)):
+        type_ = "bool" if isinstance(value, bool) else "f64" if isinstance(value, float) else "i64"
+        return f"write `{{type: {type_}, default: {str(value).lower()}}}`"
+    if key in _LISTS and isinstance(value, str):
+        item = f'"{value}"' if key in ("renamed_from", "removed") else value
         return f"did you mean {quote(f'[{item}]')}?"
     if location[:1] == ("bundles",) and len(location) == 3 and value is None:
         return "write `{}` for the defaults"
