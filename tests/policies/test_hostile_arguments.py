@@ -465,9 +465,13 @@ def test_entities_have_no_rows_of_nobody(name: str) -> None:
 
 
 def test_spawns_and_bundles_say_why_a_component_is_none_of_theirs() -> None:
-    text = "component: Trip\nowner: none\nfields: {far: f32}\n---\nworld: Road\n"
+    text = "component: Trip\nowner: none\nfields: {far: f32}\n---\nworld: Road\n---\n"
+    text += "component: Mile\ngrid: {shape: [3]}\n"
     road: Any = world_package(text, "road_of_nobody").Road()
     refuses(TypeError, "^spawn has no component 'trip': its rows have no", road.spawn, 3, trip={})
+    refuses(
+        TypeError, "^spawn has no component 'mile': its rows are the cells", road.spawn, 1, mile={}
+    )
     refuses(TypeError, "spawn has no component 'trap'", road.spawn, 3, trap={})
     assert len(road.spawn(3)) == 3
     w: Any = g.Game()

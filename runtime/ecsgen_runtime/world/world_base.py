@@ -411,8 +411,11 @@ class WorldBase(DeferredDespawns):
 
     def ownerless_hint(self, name: str) -> str:
         """Return a hint for errors if a component's rows have no owners, else nothing."""
-        if name not in self.MANAGERS or getattr(self, name) in self._managers.values():
+        manager = getattr(self, name) if name in self.MANAGERS else None
+        if manager is None or manager in self._managers.values():
             return ""
+        if not hasattr(manager, "create_many"):
+            return ": its rows are the cells of a grid, which are there from the beginning"
         return f": its rows have no entities, {name}.create_many makes them"
 
     @accelerated("spawn")  # generated `spawn` does nothing but call it
