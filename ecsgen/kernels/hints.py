@@ -89,6 +89,7 @@ _VECTORS: Final = frozenset(
 )
 _DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
 """Names that other libraries have for `die` and `destroy`."""
+_DESPAWN_METHODS: Final = _DESPAWN_WORDS | {"destroy", "die", "remove"}
 _ROW: Final = re.compile(r"self|this|row|[A-Z]\w*")
 """Names before the dot that mean the row itself."""
 NULL: Final = "write `0`, the null entity or id"
@@ -154,10 +155,12 @@ def of_statement(statement: ast.stmt) -> str:
             return f"write `{ast.unparse(call)}`"
         case ast.Expr(ast.Name(name)) if name in COMMANDS:
             return f"write `{name}(…)`" if name != "die" else "write `die()`"
-        case ast.Expr(ast.Call(ast.Attribute(who, name))) if name in {*COMMANDS, *_DESPAWN_WORDS}:
-            if name in _DESPAWN_WORDS or name == "die":
-                is_row = _ROW.fullmatch(ast.unparse(who))
-                return "write `die()`" if is_row else f"write `destroy({ast.unparse(who)})`"
+        case ast.Expr(ast.Call(ast.Attribute(who, name), [])) if name in _DESPAWN_METHODS:
+            if isinstance(who, ast.Attribute) and who.attr[0].isupper():  # a component
+                who = who.value
+            is_row = _ROW.fullmatch(ast.unparse(who))
+            return "write `die()`" if is_row else f"write `destroy({ast.unparse(who)})`"
+        case ast.Expr(ast.Call(ast.Attribute(attr=name))) if name in COMMANDS:
             return f"write `{name}(…)`"
         case ast.Expr(ast.Call(ast.Attribute(attr=name))):
             return f"nothing here has {quote(name)}: numbers are assigned, as in `x += 1`"

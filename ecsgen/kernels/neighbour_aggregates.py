@@ -188,10 +188,10 @@ class NeighbourScopes:
         if len(path) > 1 or tree.ENTITY in (owner, *path):
             return None
         if not path or owner not in near.members:
-            members = near.members.items()
-            holds = (name for name, c in members if owner in {v.name for v in c.readable})
+            members = {**near.members, **({LINK: near.via} if near.via else {})}
+            holds = (name for name, c in members.items() if owner in {v.name for v in c.readable})
             spelled = [f"as in {first_name(node)}.{name}.{owner}" for name in holds]
-            hint = did_you_mean(owner, near.members) or "".join(spelled[:1])
+            hint = "".join(spelled[:1]) or did_you_mean(owner, near.members)
             message = f"neighbours have no component {quote(owner)}"
             if owner in near.members:
                 message = f"{quote(owner)} is a component"
