@@ -57,6 +57,14 @@ kernels:
     steps: |
       for friend in other:
           friend.Place.on = true
+  cull:
+    over: movers
+    near: 2.5
+    turns: rows
+    steps: |
+      for friend in other:
+          Place.weight += 1
+          destroy(friend)
   slots_:
     over: slots
     near: {radius: 2.5, among: Slot}
@@ -262,6 +270,21 @@ def test_ghosts_get_no_messages(packages: dict[str, Any], backend: str) -> None:
             return world.place.nearby.weight.tolist(), world.place.nearby.on.tolist()
 
     assert run(2, rank) == [([0, 0], [False, False])] * 2
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_ghosts_do_not_die_in_turns(packages: dict[str, Any], backend: str) -> None:
+    def rank(comm: ThreadComm) -> list[int]:
+        world = packages[backend].Herd()
+        with packages[backend].Shards(world, comm) as shards:
+            values = {"at": [(comm.rank, 5), (comm.rank, 6)]}
+            es = world.spawn(2, place=values, agent={}, mood={}, part={}, slot={})
+            shards.refresh(es, 1 - comm.rank)
+            world.cull()
+            world.collect()
+            return list(world.place.data.weight.tolist())
+
+    assert run(2, rank) == [[3], [3]]
 
 
 def refreshed(package: Any, comm: ThreadComm, reach: float) -> Any:

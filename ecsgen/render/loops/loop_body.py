@@ -425,8 +425,7 @@ class LoopBody(LoopControl):
             code = Code(near.row_of(lookup.handle.owner), Precedence.CALL)
             row = self._found_rows[lookup.row] = self.assign(code, "their_row")
             if near.join.has_ghosts:  # which are behind the rows, and get no messages
-                rows = f"{self.builder.source.managers.data(lookup.handle.owner)}._n"
-                end = self.builder.parameter("end_of_rows", "int", rows)
+                end = self.end_of_rows(lookup.handle.owner)
                 self.write(f"if {row.text} >= {end}:", f"    {row.text} = NIL")
             return
         handle = self.keep_number(self.value(lookup.handle)).at(0).text

@@ -173,7 +173,16 @@ class LoopControl(RowValues, RowLoop):
                 entity = tree.NeighbourField(tree.HANDLE, tree.ENTITY, owned, near, is_link)
                 alive = self.lookups.entity_alive_test(self.value(entity).at(0).text)
                 tests += [f"not ({alive})"] if alive else []
-        return " or ".join(tests)
+        gone = " or ".join(tests)
+        if not (gone and join.has_ghosts):
+            return gone
+        owner = join.position_owner  # ghosts, behind the rows, do not go
+        return f"{row_of(owner)} < {self.end_of_rows(owner)} and ({gone})"
+
+    def end_of_rows(self, owner: str) -> str:
+        """Return the parameter with the number of a component's rows, behind which ghosts are."""
+        rows = f"{self.builder.source.managers.data(owner)}._n"
+        return self.builder.parameter("end_of_rows", "int", rows)
 
     def _loop_while(self, loop: lowered.While) -> None:
         passes = self.names.allocate("passes")
