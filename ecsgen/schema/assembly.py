@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from ecsgen.diagnostics import Diagnostics, quote
@@ -113,17 +114,22 @@ def _attach_world(
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
         settings=naming.settings_class(world.name) if any(reads) else "",
-        world_columns=_find_world_columns(component, world),
+        world_columns=_find_world_columns(component, world, components.values()),
         values=tuple(name for name in names if f"{component.name}.{name}" in used),
         fused=tuple(kernels for holder, kernels in fused if holder == component.name),
         chunk=world.chunk if component.name in world.archetypes else 0,
     )
 
 
-def _find_world_columns(component: Component, world: World) -> tuple[str, ...]:
-    """Return the columns that kernels of the world use: fields, and columns of the manager."""
+def _find_world_columns(
+    component: Component, world: World, components: Iterable[Component]
+) -> tuple[str, ...]:
+    """Return the columns that kernels of the world use, and of what stands on the grid: fields, and
+    columns of the manager."""
     used = {text for table in world.records for text in table.reads}
-    for program in (kernel.program for kernel in world.kernels):
+    standing = (c for c in components if c.on is not None and c.on.grid == component.name)
+    kernels = chain(world.kernels, *(other.kernels for other in standing))
+    for program in (kernel.program for kernel in kernels):
         columns = (program.identity, program.stream_field)
         used.update(program.effects.fields, (c.text for c in columns if c is not None))
         used.update(near.position.text for near in program.neighbourhoods)
