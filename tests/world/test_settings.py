@@ -93,7 +93,7 @@ def test_settings_read_as_accessors_do_and_are_checked() -> None:
     [
         ("dt", -0.5, ValueError, "dt: -0.5.* is less than 0"),
         ("dt", 2.5, ValueError, "is more than 2"),
-        ("dt", float("nan"), ValueError, "is less than"),
+        ("dt", float("nan"), ValueError, "dt: nan is within no bounds"),
         ("dt", "1", TypeError, "dt"),
         ("reach", 256, OverflowError, "reach"),
         ("reach", 1.5, TypeError, "reach"),

@@ -81,9 +81,11 @@ class Setting(Generic[_ReadT, _WriteT]):
 
     def _check_bounds(self, number: float) -> None:
         low, high = self._low, self._high
-        if low is not None and not number >= low:
+        if number != number:
+            raise ValueError(f"{self._field.name}: nan is within no bounds")
+        if low is not None and number < low:
             raise ValueError(f"{self._field.name}: {number} is less than {low}")
-        if high is not None and not number <= high:
+        if high is not None and number > high:
             raise ValueError(f"{self._field.name}: {number} is more than {high}")
 
 
