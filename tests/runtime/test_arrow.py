@@ -759,6 +759,9 @@ def test_ids_and_rows_that_are_none() -> None:
                 call(wrong)
     with pytest.raises(TypeError, match="ids are integers, not float64"):
         w.spark.resolve_many(np.ones(2))
+    for call, what in ((w.spark.resolve_many, "ids are"), (w.spark.activate_many, "rows must be")):
+        with pytest.raises(TypeError, match=f"{what} integers: 'float' object"):
+            call([1.5])
 
 
 def test_rows_of_components_in_place_of_entities_or_rows() -> None:

@@ -85,7 +85,10 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
     if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
         # numpy makes floats of integers that share no integer type, and of nulls
         refuse_nulls(values, f"{manager}: {what}")
-        return _from_objects(np.asarray(values, np.object_))
+        try:
+            return _from_objects(np.asarray(values, np.object_))
+        except TypeError as error:
+            raise TypeError(f"{manager}: {what} must be integers: {error}") from error
     raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
 
 

@@ -245,7 +245,10 @@ def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
         refuse_nulls(es, what)
         numbers = map(operator.index, cast(Iterable[SupportsIndex], es))
         fits = (n if 0 <= n < 1 << _HANDLE_BITS else 0 for n in numbers)
-        return np.fromiter(fits, np.uint64, len(array))
+        try:
+            return np.fromiter(fits, np.uint64, len(array))
+        except TypeError as error:
+            raise TypeError(f"{what} are integers: {error}") from error
     raise TypeError(f"{what} are integers, not {array.dtype}")
 
 
