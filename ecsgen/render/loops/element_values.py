@@ -159,8 +159,6 @@ class LoopEmitter(ABC):
 
     def value(self, node: tree.Expression) -> Value:
         match node:
-            case tree.Constant():
-                return uniform(node.type, self.constant(node.value, node.type.scalar))
             case tree.Local():
                 return self.locals_[node.name]
             case tree.Element():

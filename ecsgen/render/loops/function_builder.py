@@ -212,9 +212,13 @@ class FunctionBuilder:
 
     def zero(self, type_: Type) -> Code:
         """Return the null value of a type."""
-        if self.is_plain and type_.is_handle:
-            return Code("0")
-        return self.constant(zero_of(type_.scalar), type_.scalar)
+        return self.constant_of(type_, zero_of(type_.scalar))
+
+    def constant_of(self, type_: Type, value: bool | int | float) -> Code:
+        """Return a constant; one of a type that is not computed with as Python has it."""
+        if self.is_plain and not (type_.is_computed or type_.is_bool):
+            return Code(spelled(value))
+        return self.constant(value, type_.scalar)
 
     def arrays(self, node: tree.FieldValue | tree.NeighbourField) -> list[str]:
         """Return the parameters of a field of rows or neighbours: several if its elements are

@@ -220,7 +220,9 @@ class AggregateLoop:
         """List the neighbours with the greatest or least keys, all equal ones. Of most neighbours
         only the first key is computed; the condition only of those that would be best."""
         emit, near = self._emit, self._near
-        order = "compare_nan_lowest" if aggregate.function == "max_by" else "compare_nan_highest"
+        is_most, is_plain = aggregate.function == "max_by", emit.builder.is_plain
+        order = "compare_nan_lowest" if is_most else "compare_nan_highest"
+        better, worse = "><" if is_most else "<>"
         keys, where = aggregate.keys, aggregate.where
         ties, count, rank = self._list("ties"), *map(emit.names.allocate, ("tied", "rank"))
         held = [emit.variables(key.type, "best").at(0).text for key in keys]
@@ -242,7 +244,11 @@ class AggregateLoop:
                     emit.write(f"if {rank} == 0:", f"    {rank} = {ranked}")
                 else:
                     nan = f"{code} != {code} or " if key.type.is_float else ""
-                    emit.write(f"{rank} = 1 if {count} == 0 else {ranked}")
+                    test = f"{count} == 0"
+                    if is_plain:  # Python takes longer to call a function; NaN is left out below
+                        test += f" or {code} {better} {best}"
+                        ranked = f"-1 if {code} {worse} {best} else 0"
+                    emit.write(f"{rank} = 1 if {test} else {ranked}")
                 codes.append(code)
                 test = f"{nan}{rank} < 0" if len(codes) == 1 else f"{rank} < 0"
                 emit.write(f"if {test}:", "    continue")

@@ -16,7 +16,7 @@ from ecsgen.render.loops.element_values import ElementIndex, Value, is_mixing, u
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_aggregates import shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
-from ecsgen.render.loops.loop_control import LoopControl
+from ecsgen.render.loops.loop_control import LoopControl, is_whole_number, may_wrap
 from ecsgen.render.loops.loop_messages import is_in_place, queued_messages
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil
@@ -101,16 +101,16 @@ class LoopBody(LoopControl):
         if in_loops or by_turn:
             self._who = self.names.allocate("who")
         if builder.is_plain and by_turn:
-            keys = builder.parameter("row_keys", "Any", self._row_keys(stream))
-            self._who = f"int({keys}[{self.row_of(stream.owner)}])"
+            keys = builder.parameter("row_keys", "memoryview[int]", self._row_keys(stream))
+            self._who = f"{keys}[{self.row_of(stream.owner)}]"
             with self.into(self.first):
                 self.row_key, self._who = self._pass_key(f"{builder.turn} + 1")
             return
         if builder.is_plain:
             self._write_row_words(stream)
             if in_loops:
-                keys = builder.parameter("row_keys", "Any", self._row_keys(stream))
-                self.first.append(f"{self._who} = int({keys}[{self.row_of(stream.owner)}])")
+                keys = builder.parameter("row_keys", "memoryview[int]", self._row_keys(stream))
+                self.first.append(f"{self._who} = {keys}[{self.row_of(stream.owner)}]")
             return
         arguments, function = [self.value(stream).at(0).text], "stream_key"
         if stream.name == tree.ID_SLOT:
@@ -190,7 +190,7 @@ class LoopBody(LoopControl):
         return f"[: {data}._n]" if stream.name == tree.ID_SLOT else ""
 
     def _row_keys(self, stream: tree.FieldValue) -> str:
-        return self.builder.source.managers.keys(stream, self._picked_keys(stream))
+        return f"{self.builder.source.managers.keys(stream, self._picked_keys(stream))}.data"
 
     def _leaf_value(self, node: tree.Expression) -> Value:
         match node:
@@ -441,7 +441,7 @@ class LoopBody(LoopControl):
     def _read_field(self, read: lowered.ReadField) -> None:
         row = self._found_rows[read.field.row].text
         there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
-        own_cell = there.at(0).python_number if read.to.type.scalar == "i64" else None
+        own_cell = there.at(0).python_number if is_whole_number(read.to.type) else None
         if own_cell and not read.field.items:
             self._read_own(read, row, own_cell())
             return
@@ -470,8 +470,7 @@ class LoopBody(LoopControl):
         (number,) = read.default or (0,)  # settings are always there
         values = (uniform(type_, Code(text)) for text in (spelled(number), cell, name))
         self._read(row, *values)
-        code = Code(f"np.int64({name})", Precedence.CALL, python_number=lambda: name)
-        self.locals_[read.to.name] = uniform(type_, code)
+        self.locals_[read.to.name] = self.own_variable(type_, name)
 
     def _part_at(self, base: Value, position: str, type_: Type) -> Value:
         """Return the element of a value at a computed index."""
@@ -483,7 +482,13 @@ class LoopBody(LoopControl):
     def _set_local(self, assignment: lowered.SetLocal) -> None:
         name = assignment.to.name
         known = self.lookups.known_rows
-        if assignment.items:
+        if (
+            self.builder.is_plain
+            and is_whole_number(assignment.to.type)
+            and not assignment.to.type.shape
+        ):
+            self._set_integer(assignment)
+        elif assignment.items:
             self._set_item(assignment)
         elif assignment.index:
             local = assignment.to
@@ -504,6 +509,17 @@ class LoopBody(LoopControl):
             local = assignment.to
             self.store(self._buffered(assignment.value, local, local.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
+
+    def _set_integer(self, assignment: lowered.SetLocal) -> None:
+        """Set a local to an integer of Python's own."""
+        local, value = assignment.to, assignment.value
+        number = self.own_number(value) or f"int({self.keep_number(self.value(value)).at(0).text})"
+        if assignment.is_new:
+            name = self.assign(Code(number), self.names.released(local.name)).text
+            self.locals_[local.name] = self.own_variable(local.type, name)
+        else:
+            there = self.own_number(local)
+            self.write(f"{there} = {number}")
 
     def set_local(self, local: tree.Local, code: Code) -> None:
         """Give a local without elements a value: its first one in the text, or another."""
@@ -529,9 +545,10 @@ class LoopBody(LoopControl):
         if write.index:
             field = tree.Element(write.type, write.to, write.index)
         target = self.value(field)
-        is_long = write.type.scalar == "i64"
-        if is_long and (numbers := self._all_own(self._own_result, (field, write.value))):
-            self._write_own(*(number() for number in numbers))
+        is_whole = is_whole_number(write.type)
+        if is_whole and (numbers := self._all_own(self._own_result, (field, write.value))):
+            there, result = (number() for number in numbers)
+            self._write_own(there, result, write.type.scalar, may_wrap(write.value))
             return
         match write.value:
             case tree.Operation(type, sign, (left, right)) if (
@@ -560,19 +577,22 @@ class LoopBody(LoopControl):
             alive = Code(self.lookups.owner_alive_test(identity.owner or managers.home, owner))
         self._alive_test = self.assign(alive, "is_heard").text
 
-    def _own_message(self, message: lowered.SendMessage, row: str) -> tuple[str, str] | None:
+    def _own_message(self, message: lowered.SendMessage, row: str) -> tuple[Code, Code] | None:
         """Return the expressions for a cell that gets a message and for its new value, in numbers
         of Python's own; None if there are none."""
         is_of_cell = not (message.is_deferred or message.to.items or message.to.type.shape)
-        if not (is_of_cell and message.type.scalar == "i64" and message.operator in "=+-*"):
+        is_own = self.builder.is_plain and is_of_cell and is_whole_number(message.type)
+        if not (is_own and message.operator in "=+-*"):
             return None
-        there = self.builder.cells_of_found_row(message.to, row).at(0).python_number
-        result = self._own_result(message.value) if there else None
-        if not (there and result):
+        cell = self.builder.cells_of_found_row(message.to, row).at(0).python_number
+        result = self._own_result(message.value) if cell else None
+        if not (cell and result):
             return None
+        there = Code(cell())
         if message.operator == "=":
-            return there(), result()
-        return there(), f"({there()} {message.operator} {result()})"
+            return there, result()
+        level = Precedence.PRODUCT if message.operator == "*" else Precedence.SUM
+        return there, infix(message.operator, level, there, result())
 
     def _send_message(self, message: lowered.SendMessage) -> None:
         row, position = self._found_rows[message.to.row].text, ""
@@ -582,7 +602,7 @@ class LoopBody(LoopControl):
             test, position = self.position_of_item(message.to.type.shape, message.to.items)
             tests.append(test.within(Precedence.AND))
         if new_cell := self._own_message(message, row):
-            value = uniform(message.type, Code(new_cell[1]))
+            value = uniform(message.type, new_cell[1])
         elif self.builder.program.takes_turns:  # the row may be its own receiver
             owner = message.to.row.component if self.builder.source.is_world else tree.OWN
             target = tree.FieldValue(message.to.type, message.to.name, owner)
@@ -600,7 +620,8 @@ class LoopBody(LoopControl):
                 self.defer_message(message, row, stored_row, value)
                 return
             if new_cell:
-                self._write_own(*new_cell)
+                is_sum = message.operator != "=" or may_wrap(message.value)
+                self._write_own(*new_cell, message.type.scalar, is_sum)
             else:
                 self.apply_message(message, row, value, position)
             if row == SETTINGS_ROW:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS, TABLE, Rule
 from ecsgen.model import typed_tree as tree
-from ecsgen.model.types import Type
+from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_operations import element_of
+from ecsgen.render.loops.element_operations import choose, element_of
 from ecsgen.render.loops.element_values import UNROLLED, ElementIndex, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
@@ -30,9 +30,11 @@ from ecsgen.render.loops.scalar_code import (
     wrap_to_type,
 )
 
-OwnNumber: TypeAlias = Callable[[], str]
+OwnNumber: TypeAlias = Callable[[], Code]
 """Makes the expression for a number of Python's own, and hoists what it reads."""
 FindOwn: TypeAlias = Callable[[tree.Expression], OwnNumber | None]
+_WRAPPING: Final = frozenset({"+", "-", "*", "neg"})
+"""Operations on integers whose results may have to wrap."""
 _OF_NUMPY: Final = frozenset(
     op for op, known in TABLE.items() if known.rule in (Rule.FLOATS, Rule.WHOLE)
 ) | {"sign"}
@@ -109,10 +111,7 @@ class LoopControl(RowValues, RowLoop):
     def _loop_over(self, loop: lowered.For) -> None:
         start, stop = (self._bound(node) for node in (loop.start, loop.stop))
         name = self.names.allocate(self.names.released(loop.counter.name))
-        counter = Code(name)
-        if self.builder.is_plain:
-            counter = Code(self.names.allocate(f"i64_{name}"), python_number=lambda: name)
-        self.locals_[loop.counter.name] = uniform(loop.counter.type, counter)
+        self.locals_[loop.counter.name] = self.own_variable(loop.counter.type, name)
         bounds = stop if start == "0" else f"{start}, {stop}"
         passes = self._counting(loop.draws)
         with (
@@ -121,10 +120,15 @@ class LoopControl(RowValues, RowLoop):
             self._inside_loop(),
             self._pass_of(passes),
         ):
-            if counter.text != name:
-                self.write(f"{counter.text} = np.int64({name})")
             self._block(loop.body)
         self._end_row_after(loop)
+
+    def own_variable(self, type_: Type, name: str) -> Value:
+        """Return an integer that is in a variable, as Python's own number in plain loops."""
+        if not self.builder.is_plain:
+            return uniform(type_, Code(name))
+        text = f"{SCALARS[type_.scalar].numpy}({name})"
+        return uniform(type_, Code(text, Precedence.CALL, python_number=lambda: name))
 
     def index_code(self, node: tree.Expression) -> str:
         number = "" if isinstance(node, tree.Constant) else self.own_number(node)
@@ -310,38 +314,85 @@ class LoopControl(RowValues, RowLoop):
         """Return the expression for a number of Python's own, if plain loops have one: comparing
         these is many times faster than comparing numpy's."""
         number = self._own(node)
-        return number() if number else ""
+        return number().text if number else ""
 
     def _own(self, node: tree.Expression) -> OwnNumber | None:
         """Return what makes the expression for a number of Python's own, if there is one."""
-        type_, is_long = node.type, node.type.scalar == "i64"
+        type_, is_whole = node.type, is_whole_number(node.type)
         if not self.builder.is_plain or type_.shape:
             return None
         match node:
             case _ if self.builder.is_own(type_):
-                return lambda: self.value(node).at(0).text
-            case tree.Constant() if is_long:
-                return lambda: spelled(node.value)
-            case tree.Argument(each=False) if is_long:
-                return lambda: self.builder.argument(node)
+                return lambda: self.value(node).at(0)
+            case tree.Constant() if is_whole:
+                return lambda: constant_code(node.value)
+            case tree.Argument(each=False) if is_whole and type_.scalar != "u64":
+                return lambda: Code(self.builder.argument(node))
             case tree.Tick():
-                return lambda: self.builder.parameter("tick", "int", "self.tick")
+                return lambda: Code(self.builder.parameter("tick", "int", "self.tick"))
+            case tree.Cast(operand=operand) if is_whole and _fits(operand.type, type_):
+                return self._own(operand)
             case tree.Local() | tree.FieldValue() | tree.NeighbourField():
-                return self.value(node).at(0).python_number
+                number = self.value(node).at(0).python_number
+                return number and (lambda: Code(number()))
+            case tree.Operation() if is_whole:
+                return self._own_integer(node)
+            case tree.Draw(distribution="range", operands=(bound,)):
+                limit = self._own(bound)
+                return limit and (lambda: self._drawn_below(node.number, limit()))
         return None
 
-    def _own_result(self, node: tree.Expression) -> OwnNumber | None:
-        """Return the expression for a number of 64 bits to be stored by `_write_own`: integers of
-        Python's own do not wrap."""
-        if isinstance(node, tree.Operation) and node.type.scalar == "i64" and node.name in "+-*":
-            return self._own_operation(node, self._own_result)
-        return self._own(node)
+    def _drawn_below(self, number: int, limit: Code) -> Code:
+        index = self.drawn_index(number, limit.within(Precedence.PRODUCT + 1))
+        return Code(index, Precedence.BIT_AND)
 
-    def _own_operation(self, node: tree.Operation, find: FindOwn) -> OwnNumber | None:
-        if (sides := self._all_own(find, node.operands)) is None:
+    def _own_integer(self, node: tree.Operation) -> OwnNumber | None:
+        """Return what makes the expression for an operation on integers, which wraps."""
+        name, scalar = node.name, node.type.scalar
+        if name in _WRAPPING:
+            result = self._own_result(node)
+            return result and (lambda: wrapped(result(), scalar))
+        numbers = node.operands[1:] if name == "if" else node.operands
+        if (sides := self._all_own(self._own, numbers)) is None:
             return None
+        first, last = sides[0], sides[-1]
+        match name:
+            case "min" | "max":
+                return lambda: make_call_code(name, first(), last())
+            case "if":
+                test = node.operands[0]
+                return lambda: choose(node.type, self.value(test).at(0), first(), last())
+            case "//" | "%":
+                return lambda: self._own_quotient(node, first(), last())
+            case "abs":
+                return lambda: wrapped(make_call_code("abs", first()), scalar)
+        return None
+
+    def _own_quotient(self, node: tree.Operation, number: Code, by: Code) -> Code:
+        """Return the expression for a quotient or remainder, which is 0 of a division by 0."""
+        divisor = node.operands[1]
+        if isinstance(divisor, tree.Constant) and divisor.value > 0:
+            return infix(node.name, Precedence.PRODUCT, number, by)
+        if not by.is_atomic:
+            by = self.assign(by)
+        quotient = infix(node.name, Precedence.PRODUCT, number, by)
+        if node.name == "//":  # by -1 of the least integer
+            quotient = wrapped(quotient, node.type.scalar)
+        return choose(node.type, by, quotient, Code("0"))
+
+    def _own_result(self, node: tree.Expression) -> OwnNumber | None:
+        """Return the expression for an integer to be stored by `_write_own`: those of Python's own
+        do not wrap."""
+        if not may_wrap(node):
+            return self._own(node)
+        if (sides := self._all_own(self._own_result, node.operands)) is None:
+            return None
+        if len(sides) == 1:
+            (number,) = sides
+            return lambda: Code(f"-{number().within(Precedence.SIGN)}", Precedence.SIGN)
         left, right = sides
-        return lambda: f"({left()} {node.name} {right()})"
+        level = Precedence.PRODUCT if node.name == "*" else Precedence.SUM
+        return lambda: infix(node.name, level, left(), right())
 
     def _all_own(self, find: FindOwn, nodes: Iterable[tree.Expression]) -> list[OwnNumber] | None:
         """Return what makes the expressions of several numbers, if each has one."""
@@ -349,19 +400,19 @@ class LoopControl(RowValues, RowLoop):
         present = [number for number in numbers if number]
         return present if len(present) == len(numbers) else None
 
-    def _write_own(self, there: str, result: str) -> None:
+    def _write_own(self, there: Code, result: Code, scalar: str, is_sum: bool) -> None:
         """Write an integer of Python's own to a cell, which refuses those that have to wrap."""
-        if not result.startswith("("):
-            self.write(f"{there} = {result}")
+        if not is_sum:
+            self.write(f"{there.text} = {result.text}")
             return
-        self.write("try:", f"    {there} = {result}")
-        self.write("except ValueError:", f"    {there} = wrap_int64({result[1:-1]})")
+        self.write("try:", f"    {there.text} = {result.text}")
+        self.write("except ValueError:", f"    {there.text} = {wrapped(result, scalar).text}")
 
     def _compared(self, node: tree.Expression) -> OwnNumber | None:
         """Return the expression for a number of Python's own that compares as it should."""
         is_exact = not (node.type.is_float or node.type.is_time)
         if self.builder.is_plain and isinstance(node, tree.Constant) and is_exact:
-            return lambda: spelled(node.value)
+            return lambda: Code(spelled(node.value))
         return None if node.type.is_float else self._own(node)
 
     def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
@@ -439,7 +490,9 @@ class LoopControl(RowValues, RowLoop):
     def value(self, node: tree.Expression) -> Value:
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
             if sides := self._all_own(self._compared, node.operands):
-                comparison = f" {node.name} ".join(side() for side in sides)
+                comparison = f" {node.name} ".join(
+                    side().within(Precedence.BIT_OR) for side in sides
+                )
                 return uniform(node.type, Code(comparison, Precedence.COMPARISON))
             for operand in node.operands:
                 if isinstance(operand, tree.Distance) and (
@@ -447,3 +500,40 @@ class LoopControl(RowValues, RowLoop):
                 ):
                     return faster
         return super().value(node)
+
+
+def is_whole_number(type_: Type) -> bool:
+    """Return True for integers that are numbers."""
+    return type_.is_integer and type_.is_number
+
+
+def may_wrap(node: tree.Expression) -> TypeGuard[tree.Operation]:
+    """Return True if an integer is the result of an operation that may wrap."""
+    is_sum = isinstance(node, tree.Operation) and node.name in _WRAPPING
+    return is_sum and is_whole_number(node.type)
+
+
+def wrapped(number: Code, scalar: str) -> Code:
+    """Return an integer of Python's own as its type has it."""
+    if scalar == "i64":
+        return make_call_code("wrap_int64", number)
+    low, high = SCALARS[scalar].range
+    if low == 0:
+        return infix("&", Precedence.BIT_AND, number, Code(str(high)))
+    raised = infix("+", Precedence.SUM, number, Code(str(-low)))
+    cut = infix("&", Precedence.BIT_AND, raised, Code(str(high - low)))
+    return infix("-", Precedence.SUM, cut, Code(str(-low)))
+
+
+def constant_code(value: bool | int | float) -> Code:
+    """Return a constant as Python has it."""
+    text = spelled(value)
+    return Code(text, Precedence.SIGN if text.startswith("-") else Precedence.ATOM)
+
+
+def _fits(source: Type, target: Type) -> bool:
+    """Return True if a type has all integers of another."""
+    if not is_whole_number(source):
+        return False
+    (low, high), (least, greatest) = (SCALARS[t.scalar].range for t in (source, target))
+    return least <= low and high <= greatest

@@ -45,6 +45,8 @@ class RowValues(MessageLoop):
 
     def _leaf_value(self, node: tree.Expression) -> Value:
         match node:
+            case tree.Constant():
+                return uniform(node.type, self.builder.constant_of(node.type, node.value))
             case tree.FieldValue(name=name, owner=owner) if name == tree.CELL_ID:
                 return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
             case tree.FieldValue(name=name) if name == tree.ID_SLOT and node.type.is_handle:
@@ -138,7 +140,7 @@ class RowValues(MessageLoop):
         """Return the default for a field of a row that does not exist."""
         if type_.is_handle and not type_.shape:
             return uniform(type_, self.builder.zero(type_))
-        numbers = [self.constant(element, type_.scalar) for element in elements]
+        numbers = [self.builder.constant_of(type_, element) for element in elements]
         if len({*map(repr, elements)}) == 1:
             return uniform(type_, numbers[0])
         if len(numbers) <= UNROLLED:

@@ -28,6 +28,8 @@ NAT: Final = np.int64(-(2**63))
 
 def wrap_int64(number: int) -> int:
     """Return an integer of Python's own as an i64 has it."""
+    if -(2**63) <= number < 2**63:
+        return number
     return (number + 2**63) % 2**64 - 2**63
 
 
