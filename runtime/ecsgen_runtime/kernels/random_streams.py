@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, repeat
 from typing import Any, Final
 
@@ -43,6 +44,12 @@ def _mixed(number: int) -> int:
     number = (number ^ number >> 30) * _FIRST & _ALL
     number = (number ^ number >> 27) * _SECOND & _ALL
     return number ^ number >> 31
+
+
+@lru_cache(1 << 14)
+def _mixed_pass(number: int) -> int:
+    """Return what the words of a pass, or with a neighbour, have of its number."""
+    return _mixed(number + _STEP & _ALL)
 
 
 def call_key(seed: int, kernel: int, call: int) -> np.uint64:
@@ -303,12 +310,14 @@ class PassWords:
     @property
     def who(self) -> int:
         """A number that tells the pass apart."""
-        return _mixed(self._outer ^ _mixed(self._number + _STEP & _ALL))
+        return _mixed(self._outer ^ _mixed_pass(self._number))
 
     def __getitem__(self, number: int) -> int:
-        if self._stream < 0:
-            self._stream = _mixed(self.who ^ self._key)
-        return _mixed(self._stream + (number + 1) * _STEP & _ALL)
+        stream = self._stream
+        if stream < 0:
+            who = _mixed(self._outer ^ _mixed_pass(self._number))  # a property takes longer
+            stream = self._stream = _mixed(who ^ self._key)
+        return _mixed(stream + (number + 1) * _STEP & _ALL)
 
 
 Words = Sequence[int] | PassWords
