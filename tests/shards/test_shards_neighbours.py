@@ -65,6 +65,14 @@ kernels:
       for friend in other:
           Place.weight += 1
           destroy(friend)
+  cull_all:
+    over: movers
+    near: {others: {among: movers}}
+    turns: rows
+    steps: |
+      for friend in others:
+          Place.weight += 1
+          destroy(friend, where=Place.weight == 1)
   slots_:
     over: slots
     near: {radius: 2.5, among: Slot}
@@ -285,6 +293,15 @@ def test_ghosts_do_not_die_in_turns(packages: dict[str, Any], backend: str) -> N
             return list(world.place.data.weight.tolist())
 
     assert run(2, rank) == [[3], [3]]
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_the_dead_are_nobody_of_everybody(packages: dict[str, Any], backend: str) -> None:
+    world = packages[backend].Herd()
+    world.spawn(4, place={}, agent={}, mood={}, part={}, slot={})
+    world.cull_all()
+    world.collect()
+    assert world.place.data.weight.tolist() == [1]  # the last met only the third, and destroyed it
 
 
 def refreshed(package: Any, comm: ThreadComm, reach: float) -> Any:

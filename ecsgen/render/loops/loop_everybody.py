@@ -46,13 +46,14 @@ class AllNeighbours(SpaceNeighbours):
 
     def list_lines(self, body: RowLoop) -> list[str]:
         candidate = self.candidate
-        tests = [*self._own_tests(body)]
-        if gone := body.gone_test(self.join, self.row_of, self.link_row):
-            tests.append(f"not ({gone})")
-        lines, within = self._start_lines(body), list[str]()
+        tests, within = [*self._own_tests(body)], list[str]()
+        with body.into(within):
+            gone = body.gone_test(self.join, self.row_of, self.link_row)
+        tests += [f"not ({gone})"] if gone else []
+        lines = self._start_lines(body)
         if isinstance(radius := self.join.near.radius, tree.FieldValue):
             lines += self._reach_lines(body, radius)
-            within = self.offset_lines()
+            within += self.offset_lines()
             tests.append(f"{self.square} <= {self._reach}")
             # the square of a large radius is infinite, and so are some positions
             positions = [*self._starts, *map(self._place, range(self.axes))]
