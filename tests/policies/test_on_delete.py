@@ -262,11 +262,31 @@ def test_few_references_are_found_without_a_search() -> None:
     es = world.entities.create_many(2000)
     m = world.loose_link
     m.create_many(2000, to=es, of=np.roll(es, 1), key=range(2000))
+    m.data.rows_by_values("to", es[5:6])
     world.destroy(es[5])
     index = m.data._field_indexes["to"]
     assert not index.is_stale  # few changes are noted beside the sorted rows
     world.destroy(es[7])
     assert (index.is_stale, index.n_noted > 0, len(m)) == (False, True, 1998)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_few_deaths_after_writes_in_bulk_sort_no_rows(at_once: int) -> None:
+    """A look at all rows takes a fraction of a sort; deaths that go on are found by a sort."""
+    world = town()
+    es = world.entities.create_many(2000)
+    m = world.loose_link
+    m.create_many(2000, to=es, of=np.roll(es, 1), key=range(2000))
+    index, alive = m.data._field_indexes["to"], 2000
+    for day in range(20):
+        dead = es[day * at_once :][:at_once]
+        world.destroy_many(dead)
+        alive -= at_once
+        assert index.is_stale == (day < 16)
+        assert (len(m), np.isin(dead, m.data.to).any()) == (alive, False)
+    m.data.to = m.data.to[::-1].copy()
+    world.destroy_many(es[100:102])
+    assert (index.is_stale, len(m)) == (True, alive - 2)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

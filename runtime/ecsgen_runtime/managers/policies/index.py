@@ -22,6 +22,8 @@ from ..manager import BaseManager
 
 _MIN_NOTED: Final = 64
 """Rows that may be noted beside any number of sorted ones."""
+_MAX_SCANS: Final = 16
+"""How often it pays to look at all rows instead of sorting them."""
 _ROW_BITS: Final = np.uint64(32)
 _ROW_MASK: Final = np.uint64(0xFFFF_FFFF)
 _NO_FLAGS: Final = memoryview(b"")
@@ -79,12 +81,14 @@ class FieldIndex:
         "field",
         "is_stale",
         "n_noted",
+        "n_scans",
         "order",
     )
 
     def __init__(self, field: Field) -> None:
         self.field = field
         self.column: NDArray[Any] = np.empty(0, field.dtype)
+        self.n_scans = 0
         self.forget()
 
     def forget(self) -> None:
@@ -132,6 +136,13 @@ class FieldIndex:
         self._noted = np.empty(self._max_noted, np.intp)
         self._flags = memoryview(bytearray(data.allocated))
         self.is_stale = False
+        self.n_scans = 0
+
+    def is_quick(self) -> bool:
+        """Return False if a search would sort all rows, some times between two sorts: a look at
+        all of them takes a fraction of that."""
+        self.n_scans += self.is_stale
+        return not self.is_stale or self.n_scans > _MAX_SCANS
 
     def _are_as_sorted(self, rows: RowArray, data: Rows) -> NDArray[np.bool_]:
         """Return which of k sorted rows are not noted, and did not move from the end."""
@@ -231,6 +242,12 @@ class IndexedRows(Rows):
         if name in self._field_indexes:
             self._field_indexes[name].note_many(rows)
         super()._write_values(name, rows, cells)
+
+
+def quick_index(data: Rows, name: str) -> FieldIndex | None:
+    """Return the index of a field unless there is none, or a look at all rows is quicker."""
+    index = data._field_indexes.get(name) if isinstance(data, IndexedRows) else None
+    return index if index is not None and index.is_quick() else None
 
 
 class Indexed(BaseManager):

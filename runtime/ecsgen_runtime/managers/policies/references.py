@@ -17,7 +17,7 @@ from ...tables.columns import used_among
 from ...tables.placement import NO_ROWS
 from ..manager import Manager
 from .cold import IndirectRows
-from .index import IndexedRows
+from .index import quick_index
 from .owners import KnowsEntities, Owned, known_entities
 
 Test: TypeAlias = Callable[[EntityArray], NDArray[np.bool_]]
@@ -140,9 +140,9 @@ class FollowedReferences(References):
             return died
 
         def find(name: str) -> RowArray:
-            data = self.data
-            if isinstance(data, IndexedRows) and name in data.INDEXED:
-                return np.sort(data.rows_by_values(name, entities).rows)
+            index = quick_index(self.data, name)
+            if index is not None:
+                return np.sort(index.find_many(entities, self.data).rows)
             return self._referring(name, have_died)
 
         removed = self.rows_of_many(entities) if isinstance(self, Owned) else NO_ROWS
