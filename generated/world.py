@@ -368,7 +368,7 @@ def _strike_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp).data
+    found: Any = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -473,7 +473,7 @@ def _spread_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp).data
+    found: Any = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -519,7 +519,7 @@ def _dodge_kernel(
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.n_members + 1, np.intp).data
+    found: Any = np.empty(cells_now.n_members + 1, np.intp).data
     for i in order:
         j = 2 * i
         x = boid_position[j]

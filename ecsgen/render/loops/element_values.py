@@ -289,12 +289,12 @@ class LoopEmitter(ABC):
     def memory(self, type_: Type, *preferred: str) -> Value:
         """Return a new array for the elements of one row."""
         name = self.names.allocate(*preferred)
-        self.arrays.append(f"{name} = {self.empty(str(self.count(type_)), type_)}")
+        self.arrays.append(self.allocation(name, str(self.count(type_)), type_))
         return Value(type_, lambda index: Code(f"{name}[{index}]"))
 
-    def empty(self, size: str, type_: Type) -> str:
-        """Return the expression for an empty array."""
-        return f"np.empty({size}, {SCALARS[type_.scalar].numpy})"
+    def allocation(self, name: str, size: str, type_: Type) -> str:
+        """Return the statement that makes an empty array."""
+        return f"{name} = np.empty({size}, {SCALARS[type_.scalar].numpy})"
 
     def indexable(self, value: Value) -> Value:
         """Return all elements in an array, which inner loops can index."""

@@ -32,9 +32,10 @@ class MessageLoop(LoopEmitter):
         """Messages by their field, of fields to which a statement inside of a loop sends."""
         self._queues: dict[str, _Queue] = {}
 
-    def empty(self, size: str, type_: Type) -> str:
-        array = super().empty(size, type_)
-        return f"{array}.data" if self.builder.is_own(type_) else array
+    def allocation(self, name: str, size: str, type_: Type) -> str:
+        if not self.builder.is_own(type_):
+            return super().allocation(name, size, type_)
+        return f"{super().allocation(f'{name}: Any', size, type_)}.data"
 
     def _apply_stored_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
         """Change the row, or the element of a row, that a variable tells."""
@@ -78,7 +79,7 @@ class MessageLoop(LoopEmitter):
         count = self.count(message.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
         self.kept.append(f"{targets} = np.full({rows}, NIL, np.int64)")
-        self.kept.append(f"{sent} = {self.empty(size, message.type)}")
+        self.kept.append(self.allocation(sent, size, message.type))
         stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
         self.write(f"{targets}[{index}] = {stored_row}")
         self.store(value, stored)
@@ -124,7 +125,7 @@ class MessageLoop(LoopEmitter):
         self.arrays += [
             f"{queue.count} = 0",
             f"{queue.targets} = np.empty(64, np.int64)",
-            f"{queue.sent} = {self.empty(size, field.type)}",
+            self.allocation(queue.sent, size, field.type),
         ]
         numbers = filter(None, (queue.senders, queue.numbers))
         self.arrays += [f"{name} = np.empty(64, np.int64)" for name in numbers]

@@ -390,11 +390,11 @@ class LiveNeighbours(SpaceNeighbours):
     def lists(self) -> list[str]:
         cells = self._cells
         kind = "np.uint32" if self.listed_offsets else "np.intp"  # no sign to look at, if compiled
-        allocation = f"{self.listed} = np.empty({cells}.n_members + 1, {kind})"
+        empty = f"np.empty({cells}.n_members + 1, {kind})"
         if not self.listed_offsets:
-            return [f"{allocation}.data"]
+            return [f"{self.listed}: Any = {empty}.data"]
         array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
-        return [allocation, f"{self.listed_offsets} = {array}"]
+        return [f"{self.listed} = {empty}", f"{self.listed_offsets} = {array}"]
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
         if not self.listed_offsets:

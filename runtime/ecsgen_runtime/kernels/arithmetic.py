@@ -58,7 +58,7 @@ def equals_unsigned(a: Any, b: Any) -> bool:
     return int(a) == int(b)
 
 
-def whole_power(base: Any, exponent: int) -> Any:
+def whole_power(base: Any, exponent: Any) -> Any:
     """Return the power of an integer to an exponent from 0; it wraps."""
     result, exponent = type(base)(1), int(exponent)
     while exponent > 0:
