@@ -45,11 +45,14 @@ class ShortSchema:
         self.components: dict[str, str] = {}
         """By name: the text of its fields and policies."""
         self.fields: dict[str, dict[str, Kind]] = {}
-        for name in "AB"[: self.pick([1, 2, 2])]:
-            self._add_component(name)
+        self.is_grid = random.random() < 0.2
+        """True if A stands on the cells of B."""
+        on_grid = {"A": "on: cell", "B": "grid: {shape: [4, 5]}"} if self.is_grid else {}
+        for name in "AB"[: self.pick([1, 2, 2]) + self.is_grid]:
+            self._add_component(name, on_grid.get(name) or self.pick(POLICIES))
         self.settings = {name: self.kind() for name in "stq"[: random.randrange(4)]}
         self.queries: dict[str, str] = {}
-        if len(self.fields) == 2:
+        if len(self.fields) == 2 and not self.is_grid:
             self.queries["both"] = "{all: [A, B]}"
             self.queries["alone"] = f"{{all: [A], {self.pick(['none', 'optional'])}: [B]}}"
         is_plain = all(text[0] == "f" for text in self.components.values())
@@ -60,18 +63,17 @@ class ShortSchema:
         known = [kind for fields in self.fields.values() for kind in fields.values()]
         return self.pick([self.pick(known), Kind(self.pick(SCALARS), self.pick(SHAPES))])
 
-    def _add_component(self, name: str) -> None:
+    def _add_component(self, name: str, policy: str) -> None:
         scalars, shapes = self.random.sample(SCALARS, 2), self.random.sample(SHAPES, 2)
         known = {one: Kind(self.pick(scalars), shapes[0]) for one in "abcd"[: self.pick([1, 2, 4])]}
         if self.random.random() < 0.4:
             known |= dict.fromkeys(self.pick("abcd"), Kind(scalars[0], shapes[1]))
-        policy, further = self.pick(POLICIES), self.pick(
-            ["", "", ", split: true", ", tags: [cold]"]
-        )
+        further = self.pick(["", "", ", split: true", ", tags: [cold]"])
         kept = "" if "split" in further and not known["a"].shape else further
         kept = ", tags: [cold]" if "cold" in policy else kept
         fields = {one: f"{{type: {kind}{kept * (one == 'a')}}}" for one, kind in known.items()}
         lines = [f"  {one}: {text}" for one, text in (fields | {"mate": "entity"}).items()]
+        lines += ["  cell: id<B>"] * policy.startswith("on")
         self.fields[name] = known
         self.components[name] = "\n".join([policy, "fields:", *lines, ""]).lstrip("\n")
 
@@ -113,7 +115,10 @@ class ShortText:
         return (name if self.home else f"{member}.{name}"), kind
 
     def _other(self) -> tuple[str, Kind]:
-        """A field of the row that the own mate has, or of the parent."""
+        """A field of the row that the own mate has, of the parent, or of the cell below."""
+        if self.schema.is_grid and self.members == ["A"] and self.random.random() < 0.7:
+            field, kind = self.pick([*self.schema.fields["B"].items()])
+            return f"{'' if self.home else 'A.'}cell.{field}", kind
         name = self.home or self.pick([*self.schema.fields])
         field, kind = self.pick([*self.schema.fields[name].items()])
         if self.home and "hierarchy" in self.schema.components[name] and self.random.random() < 0.5:

@@ -190,7 +190,8 @@ def cast_of(node: Cast, operand: Code) -> Code:
     """Convert one element to another type: integers wrap, floats are truncated and clipped."""
     source, target = node.operand.type, node.type.scalar
     operand = wrap_to_type(operand, source.scalar)
-    if source.is_integer and operand.level is Precedence.CHOICE:  # it may be a bare constant
+    may_be_bare = operand.is_number or operand.level is Precedence.CHOICE
+    if source.is_integer and may_be_bare:  # Python's own numbers do not wrap
         operand = make_call_code(SCALARS[source.scalar].numpy, operand)
     if target == "bool":
         return Code(f"{operand.within(Precedence.SUM)} != 0", Precedence.COMPARISON)
