@@ -74,6 +74,12 @@ def fold_constants(name: str, operands: list[Literal], node: ast.AST) -> Literal
     return Literal(result, node)
 
 
+def _alike(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
+    """Return numbers as floats if one is: of 7 and -2.0 the greatest is 7.0."""
+    is_float = any(isinstance(number, float) for number in numbers)
+    return tuple(map(float, numbers)) if is_float else numbers
+
+
 def _is_huge(name: str, values: list[Number]) -> bool:
     base, exponent = values
     if name == "<<":
@@ -98,9 +104,8 @@ _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "neg": lambda a: -a,
     "pos": lambda a: a,
     "abs": abs,
-    "min": min,
-    "max": max,
-    "clip": lambda value, low, high: min(max(value, low), high),
+    "min": lambda *numbers: min(_alike(numbers)),
+    "max": lambda *numbers: max(_alike(numbers)),
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,

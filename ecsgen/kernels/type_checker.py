@@ -266,7 +266,7 @@ class TypeChecker:
         check_count(name, node, arity, None if is_pairs else most)
         if is_pairs:
             return reduce(lambda left, right: apply_operation(name, [left, right], node), operands)
-        if name == "clip" and not all(isinstance(operand, Literal) for operand in operands):
+        if name == "clip":
             raised = apply_operation("max", operands[:2], node)
             return apply_operation("min", [raised, operands[2]], node)
         return apply_operation(name, operands, node)
