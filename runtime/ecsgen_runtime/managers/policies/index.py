@@ -89,6 +89,7 @@ class FieldIndex:
         self.field = field
         self.column: NDArray[Any] = np.empty(0, field.dtype)
         self.n_scans = 0
+        """Looks at all rows since the last sort."""
         self.forget()
 
     def forget(self) -> None:
@@ -137,12 +138,6 @@ class FieldIndex:
         self._flags = memoryview(bytearray(data.allocated))
         self.is_stale = False
         self.n_scans = 0
-
-    def is_quick(self) -> bool:
-        """Return False if a search would sort all rows, some times between two sorts: a look at
-        all of them takes a fraction of that."""
-        self.n_scans += self.is_stale
-        return not self.is_stale or self.n_scans > _MAX_SCANS
 
     def _are_as_sorted(self, rows: RowArray, data: Rows) -> NDArray[np.bool_]:
         """Return which of k sorted rows are not noted, and did not move from the end."""
@@ -245,9 +240,13 @@ class IndexedRows(Rows):
 
 
 def quick_index(data: Rows, name: str) -> FieldIndex | None:
-    """Return the index of a field unless there is none, or a look at all rows is quicker."""
+    """Return the index of a field; None if there is none, or it would have to sort all rows, some
+    times between two sorts: the look at all rows that is counted takes a fraction of that."""
     index = data._field_indexes.get(name) if isinstance(data, IndexedRows) else None
-    return index if index is not None and index.is_quick() else None
+    if index is None or not index.is_stale:
+        return index
+    index.n_scans += 1
+    return index if index.n_scans > _MAX_SCANS else None
 
 
 class Indexed(BaseManager):
