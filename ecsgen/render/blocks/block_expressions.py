@@ -402,18 +402,20 @@ def _of_times(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | Non
     wraps = node.name in _WRAPPING_TIMES
     if wraps:
         function, texts = "combine_times", [function]
-    for operand, value in zip(node.operands, operands, strict=True):
-        is_shown = operand.type.is_time and not wraps
-        texts.append(as_times(value.text) if is_shown else as_typed(value))
-    is_shown = node.type.is_time and not wraps
+
+    def shown(type_: Type, text: str) -> str:
+        return as_times(text) if type_.is_time and not wraps else text
+
+    pairs = zip(node.operands, operands, strict=True)
+    texts += [shown(operand.type, as_typed(value)) for operand, value in pairs]
     if all(operand.is_uniform for operand in operands):
         result = call(function, texts, 0)
-        ticks = f"{result}.view(np.int64)" if is_shown else result
+        ticks = f"{result}.view(np.int64)" if node.type.is_time and not wraps else result
         return emit.uniform(ticks, scalar, node.type.shape)
     is_fit = target is not None and target.scalar == scalar
     kind = scalar, node.type.shape, emit.layout(node)
     out = emit.memory_for(kind, operands, target if is_fit else None)
-    emit.run(function, *texts, f"out={as_times(out.text) if is_shown else out.text}")
+    emit.run(function, *texts, f"out={shown(node.type, out.text)}")
     emit.working.release(*(operand for operand in operands if operand.slot != out.slot))
     return out
 
