@@ -65,6 +65,16 @@ class Place(NamedTuple):
         return [float(size) for size in self.reader.manager.wrap]
 
 
+class ShownField(NamedTuple):
+    """A field in a role."""
+
+    role: str
+    name: str
+    """Of another component of a query with that one's name before it: `robot.state`."""
+    reader: ComponentReader
+    field: FieldInfo
+
+
 class Layer(NamedTuple):
     """Columns as they are drawn."""
 
@@ -99,7 +109,7 @@ class Points:
         queries: Mapping[str, Conditions],
         world: InspectedWorld,
     ) -> None:
-        self._world = world
+        self._world, self._readers = world, readers
         self._places = find_places(readers)
         managed = [reader for reader in readers.values() if isinstance(reader, ManagerReader)]
         self._networks = {r.name: r for r in managed if hasattr(r.manager.data, "ENDS")}
@@ -116,26 +126,41 @@ class Points:
         return [self._map_json(name, component) for name, component in components.items()]
 
     def _map_json(self, name: str, component: str) -> Json:
-        source = self._places[component]
+        source, others = self._places[component], self._others(name)
         shape = (source.grid or source.reader).grid
+        grid_color = None if source.grid is None else first_color(source.grid, {}, is_grid=True)
         return {
             "name": name,
             "component": component,
+            "others": [*others],
             "axes": len(source.wrap),
             "layers": 0 if shape is None else [*shape, 1, 1][2],
             "is_grid": source.field is None,
             "grid": None if source.grid is None else source.grid.name,
             "networks": [*self._networks] if self._has_links(source) else [],
-            "color": first_color(source.reader, is_grid=source.field is None),
-            "grid_color": None if source.grid is None else first_color(source.grid, is_grid=True),
+            "color": first_color(source.reader, others, is_grid=source.field is None),
+            "grid_color": grid_color,
         }
 
     def _has_links(self, source: Place) -> bool:
         return source.reader.owner == "entity" and source.field is not None
 
-    def field_names(self, component: str) -> list[str]:
-        """Return the names of the fields of a component that has places."""
-        return [*self._places[component].reader.field]
+    def _others(self, name: str) -> dict[str, ComponentReader]:
+        """Return the other components that all entities of a query have, by their names."""
+        placed, conditions = self._queries.get(name, (name, Conditions()))
+        return {each: self._readers[each] for each in conditions.all if each != placed}
+
+    def fields_by_name(self, name: str) -> dict[str, tuple[ComponentReader, FieldInfo]]:
+        """Return what a map can show: fields of the component that has places and, as
+        `component.field`, of the others of a query."""
+        placed = self._queries.get(name, (name, None))[0]
+        readers: dict[str, ComponentReader] = {"": self._places[placed].reader}
+        readers |= {f"{other}.": reader for other, reader in self._others(name).items()}
+        return {
+            f"{prefix}{field.name}": (reader, field)
+            for prefix, reader in readers.items()
+            for field in reader.fields
+        }
 
     def layer(
         self,
@@ -174,43 +199,49 @@ class Points:
 
     def _shown(
         self, name: str, wanted: Mapping[str, str]
-    ) -> tuple[Place, Conditions | None, list[tuple[str, FieldInfo]]]:
+    ) -> tuple[Place, Conditions | None, list[ShownField]]:
         component, conditions = self._queries.get(name, (name, None))
         if component not in self._places:
             raise make_not_found("map of", name)
-        source = self._places[component]
         roles = [role for role in ROLES if role in wanted]
-        return source, conditions, [(r, _shown_field(source.reader, r, wanted)) for r in roles]
+        return self._places[component], conditions, [self._field(name, r, wanted[r]) for r in roles]
+
+    def _field(self, map_name: str, role: str, name: str) -> ShownField:
+        fields = self.fields_by_name(map_name)
+        if name not in fields:
+            raise make_not_found(f"field of {map_name}", name)
+        reader, field = fields[name]
+        _check_role(role, name, field)
+        return ShownField(role, name, reader, field)
 
 
-def first_color(reader: ComponentReader, *, is_grid: bool) -> str | None:
-    """Return the field that colours a map without a choice: the first enum or bool, if any. Cells
-    of a grid without one show their first number."""
+def first_color(
+    reader: ComponentReader, others: Mapping[str, ComponentReader], *, is_grid: bool
+) -> str | None:
+    """Return the field that colours a map without a choice: the first enum or bool, if any, also of
+    the `others` of a query. Cells of a grid without one show their first number."""
     single = [f for f in reader.fields if not f.shape and f.dtype and f.dtype.kind in "biuf"]
     # references to rows are numbers, and tell nothing
     telling = [f.name for f in single if f.enum is not None or f.type == "bool"]
     numbers = [f.name for f in single if not f.type.startswith(("entity", "id<")) and is_grid]
-    return next(iter(telling + numbers), None)
+    known = ((name, first_color(other, {}, is_grid=False)) for name, other in others.items())
+    of_others = [f"{name}.{field}" for name, field in known if field is not None]
+    return next(iter(telling + of_others + numbers), None)
 
 
-def _shown_field(reader: ComponentReader, role: str, wanted: Mapping[str, str]) -> FieldInfo:
-    """Return the field for a role; a direction has two or three numbers, others have one."""
-    name = wanted[role]
-    if name not in reader.field:
-        raise make_not_found(f"field of {reader.name}", name)
-    field: FieldInfo = reader.field[name]
+def _check_role(role: str, name: str, field: FieldInfo) -> None:
+    """Refuse a field in a role; a direction has two or three numbers, others have one."""
     is_number = field.dtype is not None and field.dtype.kind in "biuf"
     is_vector = len(field.shape) == 1 and 2 <= field.shape[0] <= 3
     if not is_number or (field.shape if role != "direction" else not is_vector):
         kind = "a vector of 2 or 3 numbers" if role == "direction" else "one number"
         raise RequestError(400, f"{role}: wanted a field of {kind}, not {name}: {field.type}")
-    return field
 
 
 @np.errstate(over="ignore")  # what is too large for f32 is infinite, and drawn nowhere
 def make_layer(
     source: Place,
-    shown: list[tuple[str, FieldInfo]],
+    shown: list[ShownField],
     network: ManagerReader | None,
     entities: NDArray[np.uint64] | None,
     head: dict[str, Json],
@@ -245,8 +276,9 @@ def make_layer(
         described.append(_column("place", columns["place"].T, "f32"))
         head["n"] = columns["place"].shape[1]
     head["bounds"] = _bounds(columns.get("place"), head)
-    for role, field in shown:
-        cells = reader.cells(field.name, rows)[is_used]
+    for role, name, holder, field in shown:
+        its_rows = rows if holder is reader else holder.find(reader.owners(rows))
+        cells = holder.cells(field.name, its_rows)[is_used]
         if role == "color" and field.enum is not None:
             head["members"] = list(field.enum.__members__)
             cells = _places_of_members(cells, field)
@@ -255,7 +287,7 @@ def make_layer(
         columns[role] = _in_one_piece(cells)
         if role != "direction" and not (role == "color" and "members" in head):
             head[f"{role}_range"] = _range(columns[role])
-        described.append({**_column(field.name, cells, "f32"), "role": role})
+        described.append({**_column(name, cells, "f32"), "role": role})
     if places is not None and network is not None:
         numbers, head["links_of"] = rows_of_ends(network, reader)
         ends = lines_of(places_of_links(numbers, places, rows), source.wrap)

@@ -92,9 +92,8 @@ class Camera:
                 raise ValueError("view: nothing has a place, so there is no map to colour")
             return
         for name in chosen.values():
-            require_name(
-                f"field of {self.map['component']}", name, points.field_names(self.map["component"])
-            )
+            shown = self.map["name"]
+            require_name(f"field of {shown}", name, points.fields_by_name(shown))
         if "color" not in chosen and self.map["color"] is not None:
             chosen["color"] = self.map["color"]
         if view.layer >= max(1, self.map["layers"]):

@@ -16,6 +16,7 @@ from tests.inspector.test_inspector_film import columns_of, facts_of, filmed, pi
 from tests.support import watched_worlds
 from tests.support.inspector_client import Inspected
 from tests.support.watched_worlds import nobodys_village, village
+from tests.support.world_package import world_package
 
 
 class Columns(NamedTuple):
@@ -89,6 +90,54 @@ def test_a_query_has_the_places_of_its_component(farm: Inspected) -> None:
     head, columns = points(farm, "flock?color=energy")
     assert head["n"] == 3
     assert columns["place"].tolist() == points(farm, "sheep").columns["place"].tolist()
+
+
+def test_a_query_is_coloured_by_what_its_other_components_have() -> None:
+    text = """
+enum: State
+values: [idle, busy]
+---
+component: Place
+space: {field: at}
+fields: {at: "f32[2]"}
+---
+component: Robot
+fields: {state: State, load: f64, way: "f32[2]"}
+---
+component: Lamp
+fields: {lit: f32}
+---
+world: Hall
+queries: {robots: {all: [Place, Robot, Lamp], optional: [Tag]}}
+---
+component: Tag
+"""
+    world = world_package(text, "coloured_hall").Hall()
+    world.spawn(2, place={"at": [(9, 9), (8, 8)]})
+    states, loads = [1, 0, 1], [0.5, 2.5, 1.5]
+    robots = {"state": states, "load": loads, "way": [(1, 0), (0, 1), (1, 1)]}
+    world.spawn(3, robot=robots, lamp={"lit": [3, 1, 2]}, place={"at": [(k, 0) for k in range(3)]})
+    with Inspected(world) as inspected:
+        path = "robots?color=robot.state&size=robot.load&direction=robot.way"
+        head, columns = points(inspected, path)
+        assert (head["members"], head["size_range"]) == (["idle", "busy"], [0.5, 2.5])
+        assert columns["place"][0].tolist() == [0, 1, 2]
+        assert columns["robot.state"].tolist() == states
+        assert columns["robot.load"].tolist() == loads
+        assert columns["robot.way"].tolist() == [[1, 0, 1], [0, 1, 1]]
+        lit = points(inspected, "robots?color=lamp.lit").columns["lamp.lit"]
+        assert lit.tolist() == [3, 1, 2]
+        maps = {each["name"]: each for each in inspected.json("world")["maps"]}
+        assert (maps["robots"]["others"], maps["robots"]["color"]) == (
+            ["robot", "lamp"],
+            "robot.state",
+        )
+        assert (maps["place"]["others"], maps["place"]["color"]) == ([], None)
+        for name in ("robots?color=tag.x", "robots?color=robot.wool", "place?color=robot.state"):
+            assert inspected.get(f"points/{name}").status == 404
+    assert shown(world, View(map="robots", color="robot.load")).shape == (100, 200, 3)
+    with pytest.raises(ValueError, match=r"no field of robots 'robot\.stat': did you mean"):
+        shown(world, View(map="robots", color="robot.stat"))
 
 
 @pytest.mark.parametrize(

@@ -494,6 +494,16 @@ def test_a_scale_is_fixed(page: Page, watch: Watch) -> None:
     expect(fixed).to_have_count(0)
 
 
+def test_a_map_of_a_query_is_coloured_by_its_other_components(page: Page, watch: Watch) -> None:
+    world = village()
+    world.guest.data.days = [4, 9]
+    watch(world, "#/map?map=guests")
+    page.locator("[data-choice='color']").select_option("guest.days")
+    expect(page.get_by_label("colours")).to_have_text("guest.days: 4 9")
+    page.locator("[data-choice='map']").select_option("person")
+    expect(page.locator("[data-choice='color'] option")).to_have_text(["–", "known"])
+
+
 def test_a_click_on_the_map_opens_an_entity(page: Page, watch: Watch) -> None:
     world = World()
     [entity] = world.spawn(1, boid={"position": (50, 30)})

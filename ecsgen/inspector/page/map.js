@@ -59,8 +59,11 @@ export class MapPage {
     return this.map.axes > 2 && !this.map.layers;
   }
 
+  // Fields of the component with the places, then of the others of a query, with their names before.
   get #fields() {
-    return this.app.component(this.map.component).fields;
+    const fields = (name) => this.app.component(name).fields;
+    const others = this.map.others.flatMap((name) => fields(name).map((field) => ({ ...field, name: `${name}.${field.name}` })));
+    return [...fields(this.map.component), ...others];
   }
 
   // What is shown as what: the page's choice, that of the view, or for colours what tells most.
