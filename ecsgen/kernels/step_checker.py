@@ -213,7 +213,7 @@ class StepChecker:
         if not isinstance(target, ast.Name):
             raise KernelError("E801", "a loop gives a neighbour one name", target)
         if near in nears.loops.values():
-            raise KernelError("E813", f"a loop over {quote(near)} holds no other", node)
+            raise KernelError("E813", f"a loop over {quote(near)} stands in another one", node)
         if target.id in nears.names - {near}:
             raise KernelError("E103", f"{quote(target.id)} means something else here", target)
         if target.id != near:
@@ -351,6 +351,8 @@ class StepChecker:
         is_link = isinstance(field, tree.NeighbourField) and field.is_link
         if is_link or not isinstance(field, tree.NeighbourField) or field.name in _COLUMNS:
             hint = "give the link a local name before: `tie = x.link`, `tie.k += 1`" * is_link
+            if isinstance(node, ast.Name):
+                hint = f"assign to a field of it: `{node.id}.field`"
             raise KernelError("E805", "a kernel cannot assign to this of a neighbour", node, hint)
         component = near.members[field.owner]
         handle = tree.NeighbourRow(tree.HANDLE, near.name, field.owner)

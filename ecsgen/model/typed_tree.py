@@ -466,12 +466,6 @@ class Step:
         """True if an element of the target is changed, not all of it."""
         return bool(self.index or self.items)
 
-    @property
-    def type(self) -> Type:
-        """The type of the target, or of its element."""
-        type_ = self.target.type
-        return type_.of_shape(type_.shape[len(self.index) or len(self.items) :])
-
 
 class Nested:
     """Something that holds blocks of its own kind: of steps, or of statements."""
