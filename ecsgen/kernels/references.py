@@ -122,6 +122,11 @@ class References:
         is_of_loop = near is not None and getattr(base, "near", "") in near.loops.values()
         named = node.value if isinstance(node, ast.Subscript) else node
         is_derived = named in self.scope.derived_nodes
+        is_field = isinstance(base, tree.NeighbourField) and isinstance(named, ast.Attribute)
+        if is_field and not is_of_loop:
+            message = "'other' has no references to follow: only its own fields can be read"
+            hint = f"`{ast.unparse(node)} != 0` asks whether it has any"
+            raise KernelError("E813", message, node, hint)
         if not (isinstance(base, _BEGINNINGS) or is_of_loop or is_derived):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
             raise KernelError("E810", message, node, "give it a local name in a step before")

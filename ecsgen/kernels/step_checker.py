@@ -557,6 +557,8 @@ def _other_type(name: str, before: Type, after: object, node: ast.expr) -> Kerne
     message = f"{quote(name)} was {before} and would become {after}"
     is_float = before.is_integer and not before.kind and str(after).startswith("f")
     hint = "begin it with a float, as in `0.0`, or " * is_float + "give it another name"
+    if before == Type("i64") and isinstance(after, Type) and after.is_handle:
+        hint += "; a handle is null where `spawn(…, where=c)` spawns nobody, and in `h if c else 0`"
     return KernelError("E806", message, node, hint)
 
 
