@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from keyword import iskeyword
 from pathlib import Path
 
@@ -62,9 +63,10 @@ class Result:
         return Changes(self.before.places, writes, deletes, self.contents[MANIFEST])
 
     def notes_on(self, changes: Changes | None) -> list[str]:
-        """Return the notes on written files, each once."""
+        """Return the lines of the notes on written files, each once."""
         written = changes.writes if changes else ()
-        return list(dict.fromkeys(note for path, note in self.notes.items() if path in written))
+        notes = (note.splitlines() for path, note in self.notes.items() if path in written)
+        return list(dict.fromkeys(chain.from_iterable(notes)))
 
 
 def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Result | None:

@@ -111,6 +111,20 @@ class Program:
         return any(isinstance(target, tree.Spawn) and target.to is not None for target in targets)
 
     @property
+    def lost_messages(self) -> list[tree.Step]:
+        """Messages to who is spawned in the same pass: nobody is there to get them."""
+        targets = [step.target for step in self.actions]
+        born = {t.to.name for t in targets if isinstance(t, tree.Spawn) and t.to is not None}
+        born -= {target.name for target in targets if isinstance(target, tree.Local)}
+        return [
+            step
+            for step in self.actions
+            if isinstance(step.target, tree.ReferencedField)
+            and isinstance(step.target.handle, tree.Local)
+            and step.target.handle.name in born
+        ]
+
+    @property
     def counts_turns(self) -> bool:
         """True if a row may have several turns, with other random numbers in each."""
         return self.takes_given_turns or self.turn_count is not None

@@ -140,7 +140,9 @@ def _package(project: Project) -> Iterator[Output]:
     yield Output.of("__init__.py", package_module, project.world.name, modules, exported, for_numba)
     yield Output.of("py.typed", str)
     yield Output.of("entities.py", entities_module, project.world, for_numba)
-    note = _note(project, "", project.backend, project.world.kernels)
+    kernels = project.world.kernels
+    notes = _lost_messages(kernels), _note(project, "", project.backend, kernels)
+    note = "\n".join(filter(None, notes))
     yield Output.of("world.py", render_world_module, parts, note=note)
     yield Output.of(
         "_schema.py", schema_module, schema_text(make_snapshot_schema(project)), project.history
@@ -196,6 +198,13 @@ def _slow_kernels(owner: str, backend: Backend, kernels: Sequence[Kernel]) -> li
         if any(near.is_of_all_rows for near in kernel.program.neighbourhoods):
             asking.append(name)
     return [loops, asking]
+
+
+def _lost_messages(kernels: Sequence[Kernel]) -> str:
+    """Return the note of a build on messages that nobody gets; "" without any."""
+    lost = [f"`{step.text}` in {k.name}" for k in kernels for step in k.program.lost_messages]
+    why = "who is spawned is not there before the pass has ended; give the values to `spawn(…)`"
+    return f"nobody gets {', '.join(lost)}: {why}" if lost else ""
 
 
 def _note(project: Project, owner: str, backend: Backend, kernels: Sequence[Kernel]) -> str:

@@ -369,6 +369,19 @@ def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
     assert project("build", "--backend", "numba").err.endswith(f"stay\n{message}")
 
 
+def test_messages_to_the_unborn_are_named(project: Project) -> None:
+    """Of a local that may also mean somebody who is there nothing is said."""
+    steps = "kid = spawn(Body(mass=1))\n      kid.Body.mass += 2\n      who = Body.owner_"
+    some = "who = spawn(Body(), where=Body.mass > 3)\n      who.Body.mass += 1"
+    kernel = f"kernels:\n  bear:\n    over: Body\n    steps: |\n      {steps}\n      {some}\n"
+    body = "component: Body\nfields: {mass: f32, owner_: entity}\n---\nworld: Sea\n"
+    project.put("schemas/body.yaml", body + kernel)
+    assert project("build", "--backend", "numba").err.splitlines()[-1] == (
+        "nobody gets `kid.Body.mass += 2` in bear: who is spawned is not there before the pass has"
+        " ended; give the values to `spawn(…)`"
+    )
+
+
 def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
     """On one line, by builds that write such a kernel; compiled, they need no word."""
     kernel = "kernels: {age: {turns: rows, steps: [x += 1]}}\n"
