@@ -372,8 +372,8 @@ def test_kernels_that_look_at_all_rows_are_named(project: Project) -> None:
 def test_messages_to_the_unborn_are_named(project: Project) -> None:
     """Of a local that may also mean somebody who is there nothing is said."""
     steps = "kid = spawn(Body(mass=1))\n      kid.Body.mass += 2\n      who = Body.owner_"
-    some = "who = spawn(Body(), where=Body.mass > 3)\n      who.Body.mass += 1"
-    kernel = f"kernels:\n  bear:\n    over: Body\n    steps: |\n      {steps}\n      {some}\n"
+    maybe = "who = spawn(Body(), where=Body.mass > 3)\n      who.Body.mass += 1"
+    kernel = f"kernels:\n  bear:\n    over: Body\n    steps: |\n      {steps}\n      {maybe}\n"
     body = "component: Body\nfields: {mass: f32, owner_: entity}\n---\nworld: Sea\n"
     project.put("schemas/body.yaml", body + kernel)
     assert project("build", "--backend", "numba").err.splitlines()[-1] == (
