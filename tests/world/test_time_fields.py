@@ -189,6 +189,31 @@ def test_worlds_are_saved_and_other_units_load_if_they_are_exact(world: Any) -> 
     assert np.isnat(times("s").load(world.to_bytes()).event.data.at).tolist() == [True, True, False]
 
 
+def test_a_migration_reads_and_sets_times_of_numpy(world: Any) -> None:
+    world.event.data.at = ["2020-01-01T00:00:01", None, "2021-01-01"]
+    wanted = world.event.data.at.copy()
+
+    def move(old: Any) -> None:
+        event = old["Event"]
+        assert event["at"].dtype == np.dtype("M8[ms]")
+        event["at"][0] += np.timedelta64(1, "s")
+        at = event.pop("at")
+        event["at"] = at.astype("M8[s]")
+        with pytest.raises(TypeError, match=r"no field holds datetime64\[D\]"):
+            event["day"] = at.astype("M8[D]")
+        event["number"] = at.view(np.int64)
+        del event["number"]
+        old.add("Moved", event.entity, at=at, taken=at - at[0])
+
+    fields = 'fields: {at: "datetime[us]", taken: "timedelta[ms]"}'
+    schema = SCHEMA.replace("UNIT", "ms") + f"---\ncomponent: Moved\n{fields}\n"
+    new = world_package(schema, "times_moved").Times.load(world.to_bytes(), migrate=move)
+    wanted[0] += np.timedelta64(1, "s")
+    for component in (new.event, new.moved):
+        assert np.array_equal(component.data.at, wanted, equal_nan=True)
+    assert np.array_equal(new.moved.data.taken, wanted - wanted[0], equal_nan=True)
+
+
 def test_json_has_iso_text_and_null(world: Any) -> None:
     fields = {field.name: field for field in world.event.data.FIELDS}
     cells = np.array(["2020-01-01", "NaT"], "M8[ms]")

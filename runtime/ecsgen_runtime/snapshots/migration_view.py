@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.handles import EntityArray
 from ..tables.buffers import read_only
-from .cell_types import TEXTS, bits, cell_type
+from .cell_types import TEXTS, TIMES, as_times, bits, cell_type
 from .documents import Document, SnapshotContent, json_text, plain_component, state_key
 from .entity_table import EntityTable
 from .field_migration import tensors_of
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 
 _HALF: Final = np.dtype(np.float16)
+_TIMES: Final = {
+    np.dtype(f"{letter}8[{unit}]"): f"{base}[{unit}]"
+    for base, letter in TIMES.items()
+    for unit in ("s", "ms", "us", "ns")
+}
+"""Field types by types of numpy."""
 
 
 def given_array(name: str, values: ArrayLike, rows: int) -> NDArray[Any]:
@@ -37,6 +43,7 @@ def given_array(name: str, values: ArrayLike, rows: int) -> NDArray[Any]:
         ValueError: their number is not that of the rows.
     """
     array = np.array(values)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim == 0 or len(array) != rows:
         actual = "one value" if array.ndim == 0 else f"{len(array)} values"
         raise ValueError(f"{name}: {actual} for {rows} rows")
@@ -45,12 +52,12 @@ def given_array(name: str, values: ArrayLike, rows: int) -> NDArray[Any]:
     if rows == 0 and not isinstance(values, np.ndarray):
         return array  # numpy takes an empty list for floats, and it holds nothing
     kind, size = array.dtype.kind, array.dtype.itemsize
-    is_known = kind in "biuSU" or (kind == "f" and size <= 8)
+    is_known = kind in "biuSU" or (kind == "f" and size <= 8) or array.dtype in _TIMES
     if kind == "O":
         is_known = all(isinstance(value, bytes | None) for value in array.flat)
-    if not is_known or (kind in "SUO" and array.ndim > 1) or 0 in array.shape[1:]:
+    if not is_known or (kind in "SUOMm" and array.ndim > 1) or 0 in array.shape[1:]:
         raise TypeError(f"{name}: no field holds {array.dtype} of shape {array.shape}")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array
 
 
 def given_cells(array: NDArray[Any]) -> tuple[str, NDArray[Any]]:
@@ -61,6 +68,8 @@ def given_cells(array: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     kind = array.dtype.kind
     if kind == "O":
         return "object", array
+    if kind in "Mm":
+        return _TIMES[array.dtype], array.view(np.int64)
     if kind == "U":
         texts = [text.encode() for text in array.tolist()]
         size = max(map(len, texts), default=0)
@@ -76,12 +85,15 @@ def given_cells(array: NDArray[Any]) -> tuple[str, NDArray[Any]]:
 
 
 def given_field(text: str, key: str) -> Document:
-    """Return the document of a field of which only the type is known; its default is zero.
+    """Return the document of a field of which only the type is known; its default is what
+    such a field has without one.
 
     `key`: where its cells are.
     """
     kind = cell_type(text, {})
-    default: Any = {"object": None, "str": "", "bytes": [], "bool": False}.get(kind.base, 0)
+    defaults: Document = {"object": None, "str": "", "bytes": [], "bool": False}
+    defaults |= dict.fromkeys(TIMES, "NaT")
+    default: Any = defaults.get(kind.base, 0)
     if kind.shape:
         default = np.full(kind.shape, default).tolist()
     plain = {"cold": False, "split": False, "unit": "", "given": True}
@@ -132,7 +144,7 @@ class SnapshotTable:
 
     `t["x"]` is a copy that may be changed in place; `t["x"] = array` sets a field, which need not
     have been there, and `del t["x"]` and `t.pop("x")` take one away. Text is of dtype `S`, UTF-8;
-    objects are the bytes of their codec, or None. Rows can't be added or removed.
+    times are numpy's, objects the bytes of their codec, or None. Rows can't be added or removed.
     """
 
     __slots__ = ("_given", "_gone", "_old", "_seen")
@@ -170,7 +182,8 @@ class SnapshotTable:
         if field not in self._seen:
             kind, cells = self._old.type_of(field), self._cells(field).copy()
             is_text = kind.base in TEXTS
-            self._seen[field] = cells.view(f"S{kind.size}")[:, 0] if is_text else cells
+            shown = cells.view(f"S{kind.size}")[:, 0] if is_text else as_times(cells, kind)
+            self._seen[field] = shown
         return self._seen[field]
 
     def __setitem__(self, field: str, values: ArrayLike) -> None:
@@ -228,6 +241,8 @@ class SnapshotTable:
             kind, cells = self._old.type_of(name), shown
             if kind.base in TEXTS:
                 cells = shown[:, None].view(np.uint8)
+            if kind.base in TIMES:
+                cells = shown.view(np.int64)
             if kind.base == "object":
                 given_array(f"{self._old.name}.{name}", shown, self.rows)
             elif np.array_equal(bits(cells), bits(self._cells(name))):
