@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from stat import S_IFDIR, S_IFLNK, S_IFMT
 from typing import Any, Literal
 
 from ecsgen.diagnostics import did_you_mean
@@ -147,9 +148,9 @@ def _check_folders(options: Options) -> None:
         raise UsageError(
             f"the output folder {shown(output)} contains the schemas; choose one of its own with -o"
         )
-    if output.is_symlink():
+    if (kind := _kind_of_file(output)) == S_IFLNK:
         raise UsageError(f"the output folder {shown(output)} is a link; name the folder itself")
-    if output.exists() and not output.is_dir():
+    if kind not in (0, S_IFDIR):
         raise UsageError(f"the output folder {shown(output)} is not a folder")
     if tests is None or tests == output / "tests":
         return
@@ -158,12 +159,20 @@ def _check_folders(options: Options) -> None:
             f"[tool.ecsgen] tests: {shown(tests)} lies inside the output folder;"
             " leave the key out, or name a folder outside"
         )
-    if tests.is_symlink() or (tests.exists() and not tests.is_dir()):
+    if _kind_of_file(tests) not in (0, S_IFDIR):
         raise UsageError(f"[tool.ecsgen] tests: {shown(tests)} is not a folder")
     try:
         _relative(tests, output)
     except ValueError as error:  # another drive
         raise UsageError(f"[tool.ecsgen] tests: {error}") from None
+
+
+def _kind_of_file(path: Path) -> int:
+    """Return the kind of file at a path, 0 if there is none. OSError for what can't be a path."""
+    try:
+        return S_IFMT(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def shown(path: Path) -> str:

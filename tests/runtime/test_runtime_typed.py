@@ -122,7 +122,8 @@ def test_a_row_class_is_described_as_typing_does() -> None:
     assert [(p.name, p.default) for p in ours.values()] == [
         (p.name, p.default) for p in theirs.values()
     ]
-    assert vars(Row).keys() ^ vars(Plain).keys() <= {"heavy", "with_mass", "__slotnames__"}
+    others = {"heavy", "with_mass", "__slotnames__", "__annotate_func__"}
+    assert vars(Row).keys() ^ vars(Plain).keys() <= others
     assert Row.mass.__doc__ == Plain.mass.__doc__
     assert Row.__new__.__doc__ == str(Plain.__new__.__doc__).replace("Plain", "Row")
     assert Row.__new__.__qualname__ == "Row.__new__"

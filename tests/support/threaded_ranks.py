@@ -54,7 +54,10 @@ def run(size: int, rank: Callable[[ThreadComm], Any]) -> list[Any]:
 
 
 def everyones(
-    comm: ThreadComm, rank: int, error: type[BaseException], match: str | None = None
+    comm: ThreadComm,
+    rank: int,
+    error: type[BaseException] | tuple[type[BaseException], ...],
+    match: str | None = None,
 ) -> Any:
     """Expect an error of one rank, and that all others hear of it."""
     if comm.rank == rank:

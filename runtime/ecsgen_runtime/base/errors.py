@@ -70,8 +70,10 @@ def short_repr(value: object) -> str:
     short = Repr()
     short.maxstring = short.maxother = short.maxlong = _SHOWN
     try:
+        if isinstance(value, int):
+            repr(value)  # raises of over 4300 digits, where `Repr` shows an address from 3.14 on
         text = short.repr(value)
-    except Exception:  # integers of over 4300 digits, broken __repr__ of a nested value
+    except Exception:  # also a broken __repr__ of a nested value
         return f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
