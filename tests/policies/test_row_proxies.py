@@ -129,3 +129,7 @@ def test_views_of_cold_defaults_write() -> None:
     np.subtract(home, 1, out=home)
     assert list(m.home(0)) == (expected * 2 - 1).tolist()
     assert m[es[0]].home.flags.writeable
+    other, before = m[es[1]], m.home(1)[0]
+    refuses(ValueError, "read-only", lambda: np.add.at(other.home[:1], [0], 2))
+    np.add.at(other.home, [0, 0], 2)
+    assert m.home(1)[0] == before + 4

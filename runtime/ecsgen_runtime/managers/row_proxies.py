@@ -449,7 +449,10 @@ class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
         outs = options.get("out", ())
         if outs:
             options["out"] = tuple(map(_plain, outs))
-        result = getattr(ufunc, method)(*map(_read_only, inputs), **options)
+        plain = [*map(_plain, inputs)]
+        result = getattr(ufunc, method)(*plain, **options)
+        if method == "at" and isinstance(inputs[0], ColdDefault):
+            inputs[0][...] = plain[0]  # numpy writes to it, read-only or not
         if not outs:
             return result
         for out, values in zip(outs, options["out"], strict=True):
@@ -469,14 +472,6 @@ class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
 def _plain(value: Any) -> Any:
     """Return an ordinary array of the cell's present value; any other value as it is."""
     return value._copied() if isinstance(value, ColdDefault) else value
-
-
-def _read_only(value: Any) -> Any:
-    """Return the array that an operation reads, read-only: `ufunc.at` would write to it."""
-    plain = _plain(value)
-    if plain is not value:
-        plain.flags.writeable = False
-    return plain
 
 
 class ColdArray:
