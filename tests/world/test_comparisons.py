@@ -157,6 +157,22 @@ def test_enums(package: ModuleType, world: Any) -> None:
             pace == other  # noqa: B015
 
 
+def test_bits_of_flags_are_set_and_cleared(package: ModuleType) -> None:
+    world, flags = package.Map(), package.Effects
+    world.spawn(2, town={"effects": ["wet", "cold"]})
+    data, towns = world.town.data, world.towns.town
+    data.effects |= flags.cold
+    assert data.effects.tolist() == [3, 2]
+    towns.effects &= ~flags.wet
+    assert data.effects.tolist() == [2, 2]
+    data.active.effects[1:] ^= "wet|cold"
+    np.bitwise_or.at(data.effects, [0], flags.wet)
+    assert data.effects.tolist() == [3, 1]
+    assert ((flags.wet & data.effects) != 0).tolist() == [True, True]
+    with pytest.raises(ValueError, match=r"Town\.effects: 'dry' is no member of Effects"):
+        data.effects |= "dry"
+
+
 def test_all_else_is_as_with_plain_arrays(world: Any) -> None:
     city, pace = world.town.data.city, world.town.data.pace
     assert type(pace + 1) is type(pace & 1) is np.ndarray

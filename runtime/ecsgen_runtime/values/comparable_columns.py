@@ -16,6 +16,7 @@ from ..base.errors import short_repr
 _COMPARISONS: Final = frozenset(
     (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )
+_BIT_OPERATIONS: Final = frozenset((np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 _OPERANDS_OF_ISIN: Final = ("element", "test_elements")
 
 
@@ -96,12 +97,23 @@ def _encoded(text: str) -> bytes:
 
 
 class EnumColumn(ComparableColumn):
-    """A column of an enum: it compares with members, their names and numbers."""
+    """A column of an enum: it compares with members, their names and numbers, and sets and clears
+    the bits of flags in its own type, where numpy takes members for an i64."""
 
     __slots__ = ()
     KINDS: ClassVar = "iu"
     FIELD: ClassVar[Any]
     """The field's converter."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if ufunc in _BIT_OPERATIONS:
+            inputs = tuple(map(self._to_bits, inputs))
+        return super().__array_ufunc__(ufunc, method, *inputs, **options)
+
+    def _to_bits(self, value: Any) -> Any:
+        if isinstance(value, self.FIELD.enum | str):
+            return self.FIELD.dtype.type(self.FIELD.to_element(value))
+        return value
 
     def to_operand(self, value: Any) -> Any:
         if isinstance(value, ComparableColumn | int):
