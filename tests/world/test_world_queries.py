@@ -95,6 +95,16 @@ def test_kept_until_something_concerned_changes() -> None:
     assert rows.entity.tolist() == es.tolist()
 
 
+def test_entities_are_in_a_query_as_in_a_group() -> None:
+    world, es = everything(3)
+    world.frozen.create(es[0])
+    world.destroy(es[1])
+    assert [e in world.movers for e in es] == [False, False, True]
+    assert [e in world.either for e in es.tolist()] == [True, False, True]
+    assert -1 not in world.movers
+    assert "rock" not in world.movers
+
+
 def test_arrays_can_not_be_written_to() -> None:
     world, _ = everything(3)
     for query in ("movers", "either"):

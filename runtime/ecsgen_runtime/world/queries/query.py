@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import chain, repeat
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from ...managers.query_members import QueryMember
 from ...tables.arrow_mixins import ArrowExportable
 from ...tables.bulk import Tuning
 from ...tables.html_reprs import query_table
-from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array
+from ...tables.placement import FoundRows, RowsOrSlice, is_integer, rows_to_array
 from .join_rows import (
     CleanMembers,
     JoinRows,
@@ -58,6 +59,10 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
         step raises RuntimeError. Iterate over `list(query)` to change something meanwhile.
         """
         return self._while_unchanged(self._tuples())
+
+    def __contains__(self, entity: object) -> bool:
+        """Return True if the query finds an entity; O(entities)."""
+        return is_integer(entity) and bool((self._arrays()[0] == index(entity)).any())
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last entities, for notebooks; costs what `rows` does."""
