@@ -52,6 +52,7 @@ _ELSEWHERE: Final = {
     "text": "str[32]",
     "uint": "u32",
 }
+_CONTAINERS: Final = ("array", "dict", "list", "map", "set", "tuple", "vector")
 SEVERAL: Final = (
     "for any number of them per entity give the component 'instances: many', one value per instance"
 )
@@ -182,8 +183,8 @@ def _unknown(name: str, suffix: str, types: TypeScope, of: str) -> BadValueError
 
 def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
     plain = name.strip()
-    if name.startswith(("list<", "array<", "vector<")):
-        return SEVERAL
+    if plain.lower().partition("<")[0] in _CONTAINERS:
+        return f"{SEVERAL}; 'object' holds any Python object"
     suggestion = _ELSEWHERE.get(plain.lower()) or closest(plain, (*_SIMPLE, *enums))
     if not suggestion:
         return ""
