@@ -20,7 +20,7 @@ from numpy.random import Generator, default_rng
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.render.kernel_printers import loop_reasons
-from tests.reference import random_grid_kernels
+from tests.reference import random_grid_kernels, random_life_kernels, random_short_kernels
 from tests.reference.world_comparison import Match, cells, populated
 from tests.reference.world_copy import manager
 from tests.support.interpreted_schemas import TOPICS
@@ -103,7 +103,7 @@ def test_compiled_kernels(number: int) -> None:
 
 @pytest.mark.soak
 def test_types(tmp_path: Path) -> None:
-    """mypy has nothing to say of kernels on grids."""
+    """mypy has nothing to say of random kernels."""
     texts = [
         random_grid_kernels.schema(100 * k, 20, k % 3 + 1, ("queries", "groups")[k % 2])
         for k in range(6)
@@ -113,6 +113,9 @@ def test_types(tmp_path: Path) -> None:
             random_grid_kernels.KNOWN, random_grid_kernels.OWN, "", axes=2
         ),
         TOPICS["typed"],
+        random_grid_kernels.schema(1014, 12, 1),
+        random_short_kernels.schema(0, 10),
+        *(random_life_kernels.schema(seed, 10) for seed in (1000, 1004, 1017)),
     ]
     for (number, text), backend in product(enumerate(texts), BACKENDS):
         for path, source in sources(load(text), backend, "installed").items():

@@ -349,8 +349,7 @@ class AggregateLoop:
 
     def _extreme(self, aggregate: tree.NeighbourAggregate, value: tree.Expression) -> Value:
         type_, function = aggregate.type, aggregate.function
-        is_own = self._emit.builder.is_own(type_)
-        nan = Code("np.nan" if is_own else f"{SCALARS[type_.scalar].numpy}(np.nan)")
+        nan = Code("np.nan" if type_.scalar == "f64" else f"{SCALARS[type_.scalar].numpy}(np.nan)")
         name, element_type = "least" if function == "min" else "greatest", Type(type_.scalar)
         none = nan if type_.is_float else self._near.zero(type_)
         held = self._begin(name, aggregate, none)

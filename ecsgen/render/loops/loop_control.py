@@ -57,7 +57,7 @@ class LoopControl(RowValues, RowLoop):
         """Neighbourhoods of the loops around a statement whose rows may move meanwhile."""
         self._depth = 0
         """The number of loops inside of the loop over rows."""
-        self._ended_name = ""
+        self._ended_name, self._has_ended = "", False
         self._who = ""
         """Variable with what the random numbers depend on, where loops draw."""
 
@@ -121,7 +121,7 @@ class LoopControl(RowValues, RowLoop):
             self._pass_of(passes),
         ):
             self._block(loop.body)
-        self._end_row_after(loop)
+        self._end_row_after_loop()
 
     def own_variable(self, type_: Type, name: str) -> Value:
         """Return an integer that is in a variable, as Python's own number in plain loops."""
@@ -154,7 +154,7 @@ class LoopControl(RowValues, RowLoop):
                 self._block(loop.body)
         if may_move:
             self._moving.remove(near)
-        self._end_row_after(loop)
+        self._end_row_after_loop()
 
     def _follow_moves(self) -> None:
         """Write the offsets anew to the neighbours that loops have come to: something has moved."""
@@ -199,7 +199,7 @@ class LoopControl(RowValues, RowLoop):
             with self.block(f"if {passes} == {loop.at_most}"):
                 self.write(f"{self.builder.cut_off}[{loop.number}] += 1", "break")
             self._block(loop.body)
-        self._end_row_after(loop)
+        self._end_row_after_loop()
 
     @contextmanager
     def _holding(self, loop: lowered.Compound) -> Iterator[None]:
@@ -289,6 +289,7 @@ class LoopControl(RowValues, RowLoop):
         elif not self._depth:
             self.write("continue")
         else:
+            self._has_ended = True
             self.write(f"{self._ended} = True", "break")
 
     @property
@@ -299,12 +300,11 @@ class LoopControl(RowValues, RowLoop):
             self.first.append(f"{self._ended_name} = False")
         return self._ended_name
 
-    def _end_row_after(self, loop: lowered.Compound) -> None:
-        """End the row if it has ended inside of a loop."""
-        ends = (lowered.Jump("return"), lowered.QueueDespawnSelf, lowered.QueueDespawn)
-        inside = tree.walk_nested(loop.blocks[-1])
-        if any(statement == ends[0] or isinstance(statement, ends[1:]) for statement in inside):
+    def _end_row_after_loop(self) -> None:
+        """End the row if it may have ended inside of the loop that was written last."""
+        if self._has_ended:
             self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
+            self._has_ended = bool(self._depth)
 
     def _loop_of(self, near: NeighbourAccess) -> AggregateLoop:
         kind = StencilAggregates if isinstance(near, Stencil) else AggregateLoop

@@ -336,6 +336,8 @@ class GridNeighbours(NeighbourAccess):
         """Return the statements for the offset from the row's own cell to the neighbour's."""
         first = 3 - self.on.axes
         lines, other_cell = [], self.candidate
+        # what they are assigned has no type, so they need no annotation
+        self._builder.annotated |= dict.fromkeys(self.offsets)
         if self.on.occupant:
             member = self._member(self.on.owner, other_cell) if self._is_joined else other_cell
             kind = tree.id_type(self.on.grid)

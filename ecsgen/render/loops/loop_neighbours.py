@@ -266,27 +266,37 @@ class FrozenNeighbours(SpaceNeighbours):
         self.positions = self.names["others"]
         self._copies: dict[str, tuple[str, tree.NeighbourField, int]] = {}
         """By column: the name of its copy, its field, and elements per row."""
-        cell, cells = self.cell, self.names["cells"]
-        self.heads = [
-            f"for {cell} in range(len({cells}) - 1):",
-            f"    for {self.rank} in range({cells}[{cell}], {cells}[{cell} + 1]):",
-        ]
+        self.heads = self._heads(self.cell, self.rank)
         """First lines of the loops: over cells and the rows of each, or over rows if there are
         commands."""
+        self._counted = self.rank
+        """Variable of the loops before: over rows there, ranks are of another type."""
         self.locate_lines: list[str] = []
         """Statements that find the row's cell, where loops are over rows."""
         self._ordered: list[str] = []
         if builder.program.has_commands:
             self._follow_rows()
 
+    def _heads(self, cell: str, rank: str) -> list[str]:
+        cells = self.names["cells"]
+        return [
+            f"for {cell} in range(len({cells}) - 1):",
+            f"    for {rank} in range({cells}[{cell}], {cells}[{cell} + 1]):",
+        ]
+
     def _follow_rows(self) -> None:
         """Loop over rows, with arrays of their rank in the order of cells, and of their cell."""
         row, order = self._builder.row, self.names["order"]
-        known = {self.rank: self.reserve("ranks"), self.cell: self.reserve("homes")}
-        allocations = (f"{array} = np.empty(len({order}), np.uint32)" for array in known.values())
-        assignments = (f"        {array}[{self.number}] = {name}" for name, array in known.items())
-        self._ordered = [*allocations, *self.heads, *assignments]
+        ranks, homes = self.reserve("ranks"), self.reserve("homes")
+        self._counted, home = self.reserve("rank"), self.reserve("home")
+        self._ordered = [
+            *(f"{array} = np.empty(len({order}), np.uint32)" for array in (ranks, homes)),
+            *self._heads(home, self._counted),
+            f"        {ranks}[{order}[{self._counted}]] = {self._counted}",
+            f"        {homes}[{order}[{self._counted}]] = {home}",
+        ]
         self.heads = [f"for {row} in range(len({order})):"]
+        known = {self.rank: ranks, self.cell: homes}
         self.locate_lines = [f"{name} = np.intp({array}[{row}])" for name, array in known.items()]
 
     @property
@@ -326,7 +336,7 @@ class FrozenNeighbours(SpaceNeighbours):
         return [f"{self.listed} = np.empty({self.names['max_members']} + 1, np.uint32)"]
 
     def _copy_lines(self, array: str) -> list[str]:
-        (name, node, elements), row, k = self._copies[array], self._builder.row, self.rank
+        (name, node, elements), row, k = self._copies[array], self._builder.row, self._counted
         members = self.names.get("members", self.names["order"])
         shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"
         head = [

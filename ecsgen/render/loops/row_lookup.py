@@ -241,7 +241,7 @@ class Lookups:
         keys = builder.parameter(f"{prefix}_keys", array_type("u64"), f"{table}[0]")
         rows = builder.parameter(f"{prefix}_rows", array_type("i64"), f"{table}[1]")
         shift = builder.parameter(f"{prefix}_shift", "np.uint64", f"{table}[2]")
-        emit.write(f"{row} = np.int64({handle} * TABLE_FACTOR >> {shift})")
+        emit.write(f"{builder.declared(row)} = np.int64({handle} * TABLE_FACTOR >> {shift})")
         with emit.block(f"while {keys}[{row}] != {handle} and {keys}[{row}] != 0"):
             emit.write(f"{row} = ({row} + 1) % len({keys})")
         emit.write(f"{row} = {rows}[{row}]")

@@ -8,7 +8,13 @@ from dataclasses import replace
 from ecsgen.kernels.statements import LoweredKernel
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import ArrayValue, Constants, ElementOrder, Views
+from ecsgen.render.blocks.array_values import (
+    ArrayValue,
+    Constants,
+    ElementOrder,
+    ScratchPool,
+    Views,
+)
 from ecsgen.render.blocks.block_expressions import BlockEmitter
 from ecsgen.render.blocks.cell_questions import all_of, conjuncts_of
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
@@ -72,7 +78,8 @@ def evaluation_lines(
     at once; `takes_rows`: only of those that a call names."""
     typed = {a.name: f"{SCALARS[a.type.scalar].numpy}({a.text})" for a in arguments}
     views = Views(source.components, source.managers, {a.text for a in arguments})
-    emit = BlockEmitter(views.value, typed, constants, 12)
+    working = ScratchPool(f"{name}_part")
+    emit = BlockEmitter(views.value, typed, constants, 12, working)
     target = ArrayValue(name, expression.type.scalar, (), ElementOrder.ROWS)
     value = emit.value(expression, target)
     if value.text != target.text:
