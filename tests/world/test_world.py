@@ -206,6 +206,15 @@ def test_components_of_an_entity() -> None:
     assert world.components(np.uint64(a)) == (package.Health,)
 
 
+def test_the_row_of_a_tag_is_true() -> None:
+    game = world_package(SCHEMA, "small_game")
+    world = game.World()
+    e = world.create(game.Frozen())
+    assert world.get(e, game.Frozen)
+    assert world.frozen.row(0) == ()
+    assert world.get(e, game.Health) is None
+
+
 def test_empty_entities() -> None:
     world = new_world()
     assert world.empty_entities().tolist() == []

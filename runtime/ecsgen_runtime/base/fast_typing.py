@@ -26,6 +26,8 @@ class _TupleMaker(type):
         new = _make(name, types, defaults=defaults)
         new.__new__.__annotations__ = types
         new.__orig_bases__ = (typing.NamedTuple,)
+        if not types:  # a tag's row is there, though an empty tuple would be false
+            new.__bool__ = lambda self: True
         for key, value in body.items():
             setattr(new, key, value)
         return new
