@@ -422,8 +422,9 @@ class LoopBody(LoopControl):
             return
         if isinstance(lookup.handle, tree.NeighbourRow):
             near = self._nears[lookup.handle.near]
-            code = Code(near.row_of(lookup.handle.owner), Precedence.CALL)
-            row = self._found_rows[lookup.row] = self.assign(code, "their_row")
+            row = self._found_rows[lookup.row] = Code(self.names.allocate("their_row"))
+            to = self.builder.declared(row.text) if near.join.has_ghosts else row.text
+            self.write(f"{to} = {near.row_of(lookup.handle.owner)}")
             if near.join.has_ghosts:  # which are behind the rows, and get no messages
                 end = self.end_of_rows(lookup.handle.owner)
                 self.write(f"if {row.text} >= {end}:", f"    {row.text} = NIL")

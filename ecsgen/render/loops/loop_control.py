@@ -57,7 +57,8 @@ class LoopControl(RowValues, RowLoop):
         """Neighbourhoods of the loops around a statement whose rows may move meanwhile."""
         self._depth = 0
         """The number of loops inside of the loop over rows."""
-        self._ended_name, self._has_ended = "", False
+        self._ended_name = ""
+        self._has_ended = self._may_end_after = False
         self._who = ""
         """Variable with what the random numbers depend on, where loops draw."""
 
@@ -227,9 +228,11 @@ class LoopControl(RowValues, RowLoop):
     def _inside_loop(self) -> Iterator[None]:
         known = {**self.lookups.known_rows}
         self.lookups.known_rows.clear()
+        had_ended, self._has_ended = self._has_ended, False
         self._depth += 1
         yield
         self._depth -= 1
+        self._may_end_after, self._has_ended = self._has_ended, self._has_ended or had_ended
         self._keep_known(known)
 
     def _counting(self, draws: bool) -> str:
@@ -302,9 +305,8 @@ class LoopControl(RowValues, RowLoop):
 
     def _end_row_after_loop(self) -> None:
         """End the row if it may have ended inside of the loop that was written last."""
-        if self._has_ended:
+        if self._may_end_after:
             self.write(f"if {self._ended}:", "    break" if self._depth else "    continue")
-            self._has_ended = bool(self._depth)
 
     def _loop_of(self, near: NeighbourAccess) -> AggregateLoop:
         kind = StencilAggregates if isinstance(near, Stencil) else AggregateLoop

@@ -147,7 +147,8 @@ class Stencil(NeighbourAccess):
 
     def select_offset(self, offset: tuple[int, ...]) -> None:
         """Select the cell at an offset for the statements that follow."""
-        self.offsets = [str(along) for along in offset]
+        # compared with each other, mypy refuses written numbers that are never equal
+        self.offsets = [f"np.int64({along})" for along in offset]
         parts = [self._builder.row, self.shifts[offset[:-1]]]
         text = " + ".join(filter(None, parts))
         last = offset[-1]

@@ -297,7 +297,7 @@ def _along(coordinate: Any, size: Any, wraps: Any) -> Any:
 
 
 @jit()
-def cell_at(axes: GridAxes, x: int, y: int, z: int) -> Any:
+def cell_at(axes: GridAxes, x: Any, y: Any, z: Any) -> Any:
     """Return the id of the cell at coordinates, 0 outside of axes that do not wrap."""
     i = _along(x, axes.x, axes.wraps_x)
     j = _along(y, axes.y, axes.wraps_y)
