@@ -42,7 +42,8 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     declared: dict[str, Declaration[ComponentSpec]] = {}
     for draft in drafts.components:
         declared.setdefault(draft.name, draft)
-    types = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
+    may_have_ids = {n: draft.spec.has_ids or draft.is_incomplete() for n, draft in declared.items()}
+    types = TypeScope(enums, may_have_ids)
     settings = build_settings(drafts.worlds[0], types) if drafts.worlds else ()  # E10x, E524
     if drafts.worlds:
         types = with_settings(types, drafts.worlds[0], settings)

@@ -72,8 +72,10 @@ class Declaration(Generic[Spec]):
         return {} if node is None else dict(node.marks())
 
     def marks(self, kind: str) -> Marks:
-        """Return the marks of all top-level keys; "" is the name."""
-        return {**self.node.keys, "": self.value_mark(kind)}
+        """Return the marks of all top-level keys; "" is the name, "…" there if some
+        are rejected."""
+        more = {"…": self.node.mark} if self.is_incomplete() else {}
+        return {**self.node.keys, **more, "": self.value_mark(kind)}
 
 
 Components: TypeAlias = Mapping[str, Declaration[ComponentSpec]]

@@ -180,7 +180,7 @@ class _NeighbourhoodBuilder:
             self._report("E508", f"unknown component {quote(key.via)}", "via", hint)
             return None
         if via.network is None:
-            if "network" not in via.marks:
+            if {"network", "…"}.isdisjoint(via.marks):
                 hint = "as in `network: {between: [a, b]}`"
                 self._misuse(f"{quote(key.via)} has no network", "via", hint)
             return None
@@ -371,7 +371,8 @@ class _NeighbourhoodBuilder:
 def _has_invalid_position(component: Component) -> bool:
     """Return True if a component has a space, grid or occupancy with an error."""
     values = {"space": component.space, "grid": component.grid, "on": component.on}
-    return any(key in component.marks and value is None for key, value in values.items())
+    marks = component.marks
+    return any(value is None and ("…" in marks or key in marks) for key, value in values.items())
 
 
 def _grid_of(component: Component) -> str:
