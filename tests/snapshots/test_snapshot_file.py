@@ -651,8 +651,9 @@ def test_what_is_no_file_stays_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     with pytest.raises(SnapshotError, match=r"^pipe: is no regular file$"):
         save(pipe, b"new")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as caught:
         save(tmp_path / "nowhere" / "town.snap", b"new")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "town.snap")
     assert names(tmp_path) == ["pipe"]
 
 

@@ -177,6 +177,9 @@ def _created(folder: str, name: str, mode: int | None) -> tuple[str, FileIO]:
             handle = os.open(path, _NEW, _NEW_MODE if mode is None else _PRIVATE)
         except FileExistsError:
             continue
+        except OSError as error:
+            error.filename = os.path.join(folder, name)  # the name that the caller knows
+            raise
         file = FileIO(handle, "w")
         try:
             is_ours = not _IS_POSIX or try_lock(handle)
