@@ -62,6 +62,13 @@ def test_one_row(package: ModuleType, town: Any) -> None:
         car.set_pace(row, "fats")
 
 
+def test_no_flag_is_0_as_records_write_it(town: Any) -> None:
+    town.spawn(3, car={"effects": ["0", "wet", "0"]})
+    assert town.car.data.effects.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="'0' is no member of Pace"):
+        town.car.set_pace(0, "0")
+
+
 def test_many_rows(town: Any) -> None:
     town.spawn(2, car={"pace": ["slow", "fast"], "effects": "cold"})
     assert town.car.data.pace.tolist() == [0, 1]

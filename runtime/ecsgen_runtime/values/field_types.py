@@ -444,12 +444,14 @@ FloatField._BY_SHAPE = {(2,): _FloatPairField, (3,): _FloatTripleField, (4,): _F
 
 
 def member_number(name: str, enum: type[IntEnum | IntFlag], text: str) -> int:
-    """Return the number of a member by its name, of flags by names with `|` between them.
+    """Return the number of a member by its name, of flags by names with `|` between them, or "0".
 
     ValueError: no member has the name; `name` is the field's.
     """
-    members, number = enum.__members__, 0
-    for member in text.split("|") if issubclass(enum, IntFlag) else [text]:
+    members, number, is_flag = enum.__members__, 0, issubclass(enum, IntFlag)
+    if is_flag and text == "0":  # as tables show that none is set
+        return 0
+    for member in text.split("|") if is_flag else [text]:
         known = members.get(member.strip())
         if known is None:
             hint = did_you_mean(member.strip(), list(members))
