@@ -18,6 +18,7 @@ Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")
 Runtime = Literal["installed", "vendored"]
 RUNTIMES: tuple[Runtime, ...] = ("installed", "vendored")
+_CHOICES: Mapping[str, tuple[str, ...]] = {"backend": BACKENDS, "runtime": RUNTIMES}
 OPTIONS_FILE = "pyproject.toml"
 REMEMBERED = ("backend", "runtime", "parallel")
 """Options of a build that the next one does not change without a word."""
@@ -210,7 +211,8 @@ def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
         if key not in known:
             raise UsageError(f"{where}: unknown key {key!r}{_hint(key, known)}")
         if problem := _problem(key, value):
-            raise UsageError(f"{where} {key}: {problem}, not {value!r}")
+            hint = _hint(value, _CHOICES.get(key, ())) if isinstance(value, str) else ""
+            raise UsageError(f"{where} {key}: {problem}, not {value!r}{hint}")
     for key, value in table.get("defaults", {}).items():
         where, choices = f"{shown(file)}: [tool.ecsgen.defaults]", POLICIES.get(key)
         if choices is None:
@@ -230,11 +232,8 @@ def _problem(key: str, value: object) -> str:
             return "must be the path of a folder, 'package:NAME', or a list of those"
         case "tests" if not isinstance(value, bool) and not _is_path(value):
             return "must be the path of a folder, true or false"
-        case "backend" | "runtime":
-            choices: tuple[str, ...] = BACKENDS if key == "backend" else RUNTIMES
-            if value not in choices:
-                hint = _hint(value, choices) if isinstance(value, str) else ""
-                return f"must be {' or '.join(map(repr, choices))}{hint}"
+        case "backend" | "runtime" if value not in _CHOICES[key]:
+            return f"must be {' or '.join(map(repr, _CHOICES[key]))}"
         case "compiled" | "parallel" if not isinstance(value, bool):
             return "must be true or false"
         case "header" if (

@@ -134,7 +134,10 @@ def test_tests_can_be_left_out(project: Project) -> None:
         ('header = "a\\rb"', "header: "),
         ('header = "a\\u2028b"', "header: "),
         ("tests = 3", "tests: must be the path of a folder, true or false, not 3"),
-        ("backend = 'nunpy'", "backend: must be 'numpy' or 'numba'; did you mean 'numpy'?"),
+        (
+            "backend = 'nunpy'",
+            "backend: must be 'numpy' or 'numba', not 'nunpy'; did you mean 'numpy'?",
+        ),
         ("backend = []", "backend: must be 'numpy' or 'numba', not []"),
         ("compiled = 1", "compiled: must be true or false, not 1"),
         ("parallel = 2", "parallel: must be true or false, not 2"),
